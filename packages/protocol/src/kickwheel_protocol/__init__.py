@@ -1,0 +1,3 @@
+"""Typed, deeply frozen records, wire form and transcript checks for agent runtimes."""
+
+__all__: list[str] = []
