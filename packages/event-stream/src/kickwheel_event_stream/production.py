@@ -1,21 +1,23 @@
-"""Production of an `EventStream` from a source: for authors of models and of other event sources (checkpoint 04).
+"""Production of an `EventStream` from a source: for authors of models and of other event sources
+(checkpoint 04).
 
-A *source* is what the events come from: an async iterable, or an exact `list` or `tuple`. A `Producer` says how the
-source is opened, what becomes of each item and what the terminal value is; `start_production` does the rest, the
-same way for every model:
+A *source* is what the events come from: an async iterable, or an exact `list` or `tuple`. A `Producer` says
+how the source is opened, what becomes of each item and what the terminal value is; `start_production` does
+the rest, the same way for every model:
 
-* One task a stream. It begins at the next turn of the event loop, is held strongly while it runs, and is gone once
-  the stream has settled and the source has cleaned up. No task, future or callback is made for a single item.
-* One callback on the signal, removed when the stream settles. An abort fails the stream at once with the abort error
-  and cancels the step at work exactly once: a source that waits for something leaves that wait, its `finally` runs,
-  and an asynchronous cleanup is not interrupted a second time. Nothing is published afterwards, and the abort wins
-  every tie with a result or with an error.
-* A source that has not said that it ended is asked to close exactly once (`aclose()`, where it has one), whatever the
-  outcome was. Readers do not wait for that; `async with stream` and `stream.aclose()` do. What goes wrong after the
-  stream has settled is silent.
-* A cancelled production task (also by a loop that shuts down) settles the stream with an `AbortError`, closes the
-  source and stays cancelled. A `CancelledError` that a source raises although nobody cancelled is an error like any
-  other: a `RuntimeError` with it as the cause.
+* One task a stream. It begins at the next turn of the event loop, is held strongly while it runs, and is
+  gone once the stream has settled and the source has cleaned up. No task, future or callback is made for a
+  single item.
+* One callback on the signal, removed when the stream settles. An abort fails the stream at once with the
+  abort error and cancels the step at work exactly once: a source that waits for something leaves that wait,
+  its `finally` runs, and an asynchronous cleanup is not interrupted a second time. Nothing is published
+  afterwards, and the abort wins every tie with a result or with an error.
+* A source that has not said that it ended is asked to close exactly once (`aclose()`, where it has one),
+  whatever the outcome was. Readers do not wait for that; `async with stream` and `stream.aclose()` do. What
+  goes wrong after the stream has settled is silent.
+* A cancelled production task (also by a loop that shuts down) settles the stream with an `AbortError`,
+  closes the source and stays cancelled. A `CancelledError` that a source raises although nobody cancelled
+  is an error like any other: a `RuntimeError` with it as the cause.
 
 *Abort error* means the reason itself if it is an exception, else an `AbortError` that carries it.
 """
@@ -36,11 +38,15 @@ R_co = TypeVar("R_co", covariant=True)
 
 
 class SignalLike(Protocol):
-    """What production needs of an abort signal. `AbortSignal` fits, and so does every `Signal` of the protocol."""
+    """What production needs of an abort signal. `AbortSignal` fits, and so does every `Signal` of the
+    protocol.
+    """
 
     @property
     def aborted(self) -> bool:
-        """Whether the abort has happened. It is looked at before the source is opened and around every step."""
+        """Whether the abort has happened. It is looked at before the source is opened and around every
+        step.
+        """
         ...
 
     @property
@@ -49,29 +55,32 @@ class SignalLike(Protocol):
         ...
 
     def add_callback(self, callback: Callable[[], object], /) -> Callable[[], object]:
-        """Call `callback` inside the abort (at once if it has happened); give a function that takes it back."""
+        """Call `callback` inside the abort (at once if it has happened); give a function that takes it
+        back.
+        """
         ...
 
 
 class Producer(Protocol[E_co, R_co]):
     """The part of a production that differs from model to model. One instance serves one stream.
 
-    The methods are synchronous and are called by the stream's one task, in this order: `open`, `own` (async sources
-    only), `accept` once an item, `finish`; `source_error` if the source itself fails; and once, at the end,
-    `settled`. Derive from this class to inherit the three that have a default.
+    The methods are synchronous and are called by the stream's one task, in this order: `open`, `own` (async
+    sources only), `accept` once an item, `finish`; `source_error` if the source itself fails; and once, at
+    the end, `settled`. Derive from this class to inherit the three that have a default.
     """
 
     def open(self) -> object:
         """Give the source; the first act of production, after the abort has been looked at.
 
-        This is the place to take from a queue: an abort before it leaves the queue alone. The source is an async
-        iterable, or an exact `list` or `tuple`, which is played in one turn and never closed. Whatever this raises
-        fails the stream, as it is.
+        This is the place to take from a queue: an abort before it leaves the queue alone. The source is an
+        async iterable, or an exact `list` or `tuple`, which is played in one turn and never closed.
+        Whatever this raises fails the stream, as it is.
         """
         ...
 
     def own(self, iterator: object, /) -> None:
-        """Take ownership of the iterator that the source's `__aiter__` gave (called once, it has `__anext__`).
+        """Take ownership of the iterator that the source's `__aiter__` gave (called once, it has
+        `__anext__`).
 
         Raise to refuse it: the stream fails with that error and the iterator is neither stepped nor closed.
         `claim_iterator` is meant for this place. The default accepts.
@@ -85,11 +94,13 @@ class Producer(Protocol[E_co, R_co]):
         ...
 
     def finish(self) -> R_co:
-        """Give the terminal value; called after the source has ended. Whatever this raises fails the stream."""
+        """Give the terminal value; called after the source has ended. Whatever this raises fails the
+        stream.
+        """
         ...
 
     def source_error(self, error: Exception, /) -> Exception:
-        """Choose what the stream fails with when the source does: its `__aiter__`, one of its steps, its type.
+        """Choose what the stream fails with when the source does: its type, its `__aiter__` or a step.
 
         `error` is what the source raised (a `BaseException` that is no `Exception` comes as the cause of a
         `RuntimeError`), or a `TypeError` for a source that cannot be iterated. The default gives it back.
@@ -127,11 +138,11 @@ def start_production(producer: Producer[E, R], signal: SignalLike | None = None)
 
 
 _running: set[asyncio.Task[None]] = set()
-"""The tasks at work. A loop holds its tasks weakly; a production that waits for a gate must survive a collection."""
+"""The tasks at work: a loop holds its tasks weakly, and a production that waits must survive a collection."""
 
 
 class _Production(Generic[E, R]):
-    """One stream being produced. `over` means: the stream has settled, and nothing may be published any more."""
+    """One stream being produced. `over` means that it has settled: nothing may be published any more."""
 
     __slots__ = (
         "_cancel_sent",
@@ -195,7 +206,7 @@ class _Production(Generic[E, R]):
     # Stopping
 
     def _aborted(self) -> bool:
-        """Look at the signal itself: the callback has told us, unless the signal is somebody else's and lazy."""
+        """Look at the signal itself: the callback has told us, unless the signal is a lazy foreign one."""
         if not self.over and self._signal is not None and self._signal.aborted:
             self._abort()
         return self.over
@@ -224,7 +235,7 @@ class _Production(Generic[E, R]):
         """The task is done; one that was cancelled before its first turn has not run a line of ours."""
         _running.discard(task)
         if not task.cancelled():
-            task.exception()  # only what must not be swallowed comes out of the task, and the loop has raised it
+            task.exception()  # the loop has raised it already: only what must not be swallowed comes here
         self.fail(AbortError("the task that produces this stream was cancelled"))
         self.task = None
 
@@ -233,50 +244,46 @@ class _Production(Generic[E, R]):
     async def run(self) -> None:
         try:
             if not self._aborted():
-                source = self._open()
-                if source is not None:
-                    await self._consume(source)
+                await self._produce()
         except GeneratorExit:  # thrown away with its loop: there is no turn left to close the source in
             self.fail(AbortError("the task that produces this stream was destroyed"))
         except BaseException:
             self.fail(AbortError("the task that produces this stream was cancelled"))
             raise
 
-    def _open(self) -> object | None:
+    async def _produce(self) -> None:
         try:
             source = self._producer.open()
-            if source is None:
-                raise TypeError("the source is None")
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:
             self.fail(_ordinary(error))
-            return None
-        return source
-
-    async def _consume(self, source: object) -> None:
+            return
         if type(source) is list or type(source) is tuple:
             self._play(cast("list[object] | tuple[object, ...]", source))
             return
         try:
-            iterator: object = _iterator_of(source)
+            iterator = _iterator_of(source)
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:
             self.fail(self._producer.source_error(_ordinary(error)))
             return
+        if not await self._consume(iterator):
+            await self._close_source(iterator)
+
+    async def _consume(self, iterator: object) -> bool:
+        """Own the iterator and walk it; say whether nothing is to close: it is not ours, or at its end."""
         step = getattr(type(iterator), "__anext__", None)
         if step is None:
-            self.fail(self._producer.source_error(TypeError(f"{_name(iterator)} is no async iterator")))
-        else:
-            try:
-                self._producer.own(iterator)
-            except Exception as error:
-                self.fail(error)
-                return
-            if not self._aborted() and await self._step_through(iterator, step):
-                return
-        await self._close_source(iterator)
+            self.fail(self._producer.source_error(TypeError(f"{_name(iterator)} is not an async iterator")))
+            return False
+        try:
+            self._producer.own(iterator)
+        except Exception as error:
+            self.fail(error)
+            return True
+        return not self._aborted() and await self._step_through(iterator, step)
 
     def _play(self, items: list[object] | tuple[object, ...]) -> None:
         accept, push = self._producer.accept, self.stream.push
@@ -337,8 +344,8 @@ class _Production(Generic[E, R]):
                 await aclose()
         except (KeyboardInterrupt, SystemExit, GeneratorExit):
             raise
-        except BaseException:  # noqa: S110 - a failing cleanup never replaces the outcome
-            pass
+        except BaseException:
+            pass  # a failing cleanup never replaces the outcome
         if self._cancelled_by_others():
             raise asyncio.CancelledError
 
@@ -348,13 +355,16 @@ class _Production(Generic[E, R]):
             with suppress(asyncio.CancelledError):
                 await asyncio.sleep(0)
         self._cancel_sent = False
-        task = asyncio.current_task()
-        if task is not None:
-            task.uncancel()
+        _this_task().uncancel()
 
     def _cancelled_by_others(self) -> bool:
-        task = asyncio.current_task()
-        return task is not None and task.cancelling() > self._cancel_sent
+        return _this_task().cancelling() > self._cancel_sent
+
+
+def _this_task() -> asyncio.Task[object]:
+    task = asyncio.current_task()
+    assert task is not None  # only called from inside the producing task
+    return task
 
 
 def _iterator_of(source: object) -> object:
