@@ -1,3 +1,107 @@
 """Typed, deeply frozen records, wire form and transcript checks for agent runtimes."""
 
-__all__: list[str] = []
+from ._errors import ProtocolError
+from ._events import (
+    AgentEvent,
+    MessageAccepted,
+    ModelChunkReceived,
+    RunFinished,
+    ToolFinished,
+    ToolStarted,
+)
+from ._json import JsonArray, JsonObject, JsonPrimitive, JsonValue, freeze_json, thaw_json
+from ._messages import (
+    AssistantBlock,
+    AssistantMessage,
+    Message,
+    MessageId,
+    TextBlock,
+    ToolCall,
+    ToolCallId,
+    ToolResultMessage,
+    UserMessage,
+)
+from ._model import (
+    ModelChunk,
+    ModelRequest,
+    ModelRequestId,
+    ModelResponse,
+    ModelResponseId,
+    StopReason,
+    TextDeltaChunk,
+    ToolCallChunk,
+    Usage,
+)
+from ._parse import (
+    parse_chunk,
+    parse_event,
+    parse_message,
+    parse_messages,
+    parse_request,
+    parse_response,
+    parse_run_result,
+)
+from ._ports import Model, ModelStream, Signal
+from ._runs import CancelledRun, CompletedRun, FailedRun, MaxStepsRun, RunError, RunResult
+from ._tools import Invalid, Tool, ToolContext, ToolValidation, Valid
+from ._transcript import TranscriptIssue, validate_transcript
+from ._wire import dump_json, to_wire
+
+__all__ = [
+    "AgentEvent",
+    "AssistantBlock",
+    "AssistantMessage",
+    "CancelledRun",
+    "CompletedRun",
+    "FailedRun",
+    "Invalid",
+    "JsonArray",
+    "JsonObject",
+    "JsonPrimitive",
+    "JsonValue",
+    "MaxStepsRun",
+    "Message",
+    "MessageAccepted",
+    "MessageId",
+    "Model",
+    "ModelChunk",
+    "ModelChunkReceived",
+    "ModelRequest",
+    "ModelRequestId",
+    "ModelResponse",
+    "ModelResponseId",
+    "ModelStream",
+    "ProtocolError",
+    "RunError",
+    "RunFinished",
+    "RunResult",
+    "Signal",
+    "StopReason",
+    "TextBlock",
+    "TextDeltaChunk",
+    "Tool",
+    "ToolCall",
+    "ToolCallChunk",
+    "ToolCallId",
+    "ToolContext",
+    "ToolFinished",
+    "ToolResultMessage",
+    "ToolStarted",
+    "ToolValidation",
+    "TranscriptIssue",
+    "Usage",
+    "UserMessage",
+    "Valid",
+    "dump_json",
+    "freeze_json",
+    "parse_chunk",
+    "parse_event",
+    "parse_message",
+    "parse_messages",
+    "parse_request",
+    "parse_response",
+    "parse_run_result",
+    "thaw_json",
+    "to_wire",
+    "validate_transcript",
+]

@@ -1,0 +1,146 @@
+"""One complete agent run as data: a user's question, a tool call, its result, the answer (checkpoint 00).
+
+Nothing is computed here and nothing runs: the trace is a constant. The later checkpoints replace each step by a real
+one and keep this order and these links between identities.
+"""
+
+from typing import ClassVar, Final, Literal, TypeAlias, final
+
+import msgspec
+from kickwheel_protocol import JsonObject, freeze_json, thaw_json
+from msgspec import Struct
+
+
+class _Record(Struct, frozen=True, gc=False, rename="camel"):
+    """A frozen value with slots; like the records of the protocol it has no descendants."""
+
+    def __init_subclass__(cls) -> None:
+        for base in cls.__bases__:
+            if base is not _Record:
+                raise TypeError(f"{base.__name__} is final and cannot be subclassed")
+
+
+@final
+class UserMessageAccepted(_Record, tag_field="type", tag="user_message_accepted", frozen=True):
+    """The user asked something (checkpoint 00)."""
+
+    type: ClassVar[Literal["user_message_accepted"]] = "user_message_accepted"
+    sequence: int
+    text: str
+
+
+@final
+class ModelStreamOpened(_Record, tag_field="type", tag="model_stream_opened", frozen=True):
+    """The model began to answer (checkpoint 00)."""
+
+    type: ClassVar[Literal["model_stream_opened"]] = "model_stream_opened"
+    sequence: int
+    stream_id: str
+
+
+@final
+class ToolCallCompleted(_Record, tag_field="type", tag="tool_call_completed", frozen=True):
+    """The model has finished writing a tool call; `arguments` is deeply frozen (checkpoint 00)."""
+
+    type: ClassVar[Literal["tool_call_completed"]] = "tool_call_completed"
+    sequence: int
+    tool_call_id: str
+    tool_name: str
+    arguments: JsonObject
+
+
+@final
+class ToolExecutionStarted(_Record, tag_field="type", tag="tool_execution_started", frozen=True):
+    """The tool began to run (checkpoint 00)."""
+
+    type: ClassVar[Literal["tool_execution_started"]] = "tool_execution_started"
+    sequence: int
+    tool_call_id: str
+    tool_name: str
+
+
+@final
+class ToolResultAppended(_Record, tag_field="type", tag="tool_result_appended", frozen=True):
+    """The tool's result joined the transcript; the call id alone links it to its call (checkpoint 00)."""
+
+    type: ClassVar[Literal["tool_result_appended"]] = "tool_result_appended"
+    sequence: int
+    tool_call_id: str
+    result: int
+
+
+@final
+class FinalTextCompleted(_Record, tag_field="type", tag="final_text_completed", frozen=True):
+    """The model has finished its answer (checkpoint 00)."""
+
+    type: ClassVar[Literal["final_text_completed"]] = "final_text_completed"
+    sequence: int
+    text: str
+
+
+@final
+class AgentEnded(_Record, tag_field="type", tag="agent_ended", frozen=True):
+    """The run is over (checkpoint 00)."""
+
+    type: ClassVar[Literal["agent_ended"]] = "agent_ended"
+    sequence: int
+    status: Literal["completed"]
+
+
+PrologueEvent: TypeAlias = (
+    UserMessageAccepted
+    | ModelStreamOpened
+    | ToolCallCompleted
+    | ToolExecutionStarted
+    | ToolResultAppended
+    | FinalTextCompleted
+    | AgentEnded
+)
+"""The seven things that happen in the trace."""
+
+
+@final
+class PrologueResult(_Record, frozen=True):
+    """What the run came to (checkpoint 00)."""
+
+    status: Literal["completed"]
+    final_text: str
+
+
+@final
+class PrologueRun(_Record, frozen=True):
+    """The whole run: eight events in order, and the result (checkpoint 00)."""
+
+    events: tuple[PrologueEvent, ...]
+    result: PrologueResult
+
+    def to_wire(self) -> dict[str, object]:
+        """Return the run as plain built-ins: camelCase keys, a fresh value at each call. O(size)."""
+        return thaw_json(msgspec.to_builtins(self))
+
+
+def _build_run() -> PrologueRun:
+    call_id = "call-add-001"
+    tool = "add"
+    answer = "The sum is 42."
+    arguments = freeze_json({"left": 20, "right": 22})
+    assert type(arguments) is JsonObject
+    events: tuple[PrologueEvent, ...] = (
+        UserMessageAccepted(0, "What is 20 + 22?"),
+        ModelStreamOpened(1, "model-stream-001"),
+        ToolCallCompleted(2, call_id, tool, arguments),
+        ToolExecutionStarted(3, call_id, tool),
+        ToolResultAppended(4, call_id, 42),
+        ModelStreamOpened(5, "model-stream-002"),
+        FinalTextCompleted(6, answer),
+        AgentEnded(7, "completed"),
+    )
+    return PrologueRun(events, PrologueResult("completed", answer))
+
+
+_RUN: Final = _build_run()
+
+
+def run_prologue() -> PrologueRun:
+    """Return the trace: the same deeply immutable object at every call (checkpoint 00)."""
+    return _RUN

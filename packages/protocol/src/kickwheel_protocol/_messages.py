@@ -1,0 +1,144 @@
+"""Blocks and messages: what stands in a transcript."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, final
+
+from msgspec.structs import force_setattr
+
+from ._checks import check_bool, check_id, check_text, refuse
+from ._json import JsonObject, freeze_json
+from ._record import Record
+
+MessageId: TypeAlias = str
+"""Names one message of a transcript. An alias: it documents, and claims no validation."""
+ToolCallId: TypeAlias = str
+"""Links a tool call to its result. An alias: it documents, and claims no validation."""
+
+
+@final
+class TextBlock(Record, tag_field="type", tag="text", frozen=True):
+    """A piece of assistant text; may be empty (checkpoint 01)."""
+
+    type: ClassVar[Literal["text"]] = "text"
+    text: str
+
+    def __post_init__(self) -> None:
+        if type(self.text) is not str:
+            check_text(self.text, "text")
+
+
+@final
+class ToolCall(Record, tag_field="type", tag="toolCall", frozen=True):
+    """A tool call of the assistant: the arguments are a JSON object, copied and frozen (checkpoint 01)."""
+
+    type: ClassVar[Literal["toolCall"]] = "toolCall"
+    id: ToolCallId
+    name: str
+    arguments: JsonObject
+
+    if TYPE_CHECKING:
+
+        def __init__(self, id: ToolCallId, name: str, arguments: object) -> None: ...
+
+    def __post_init__(self) -> None:
+        check_id(self.id, "id")
+        check_id(self.name, "name")
+        arguments: object = self.arguments
+        if type(arguments) is not JsonObject:
+            if type(arguments) is not dict:
+                refuse("arguments", "an object", arguments)
+            force_setattr(self, "arguments", freeze_json(arguments, path="arguments"))
+
+
+AssistantBlock: TypeAlias = TextBlock | ToolCall
+
+
+@final
+class UserMessage(Record, tag_field="role", tag="user", frozen=True):
+    """What a user said (checkpoint 01)."""
+
+    role: ClassVar[Literal["user"]] = "user"
+    id: MessageId
+    content: str
+
+    def __post_init__(self) -> None:
+        check_id(self.id, "id")
+        check_text(self.content, "content")
+
+
+@final
+class AssistantMessage(Record, tag_field="role", tag="assistant", frozen=True):
+    """What a model said: blocks in their order, stored as a tuple (checkpoint 01)."""
+
+    role: ClassVar[Literal["assistant"]] = "assistant"
+    id: MessageId
+    content: tuple[AssistantBlock, ...]
+
+    if TYPE_CHECKING:
+
+        def __init__(self, id: MessageId, content: Iterable[AssistantBlock]) -> None: ...
+
+    def __post_init__(self) -> None:
+        check_id(self.id, "id")
+        content: object = self.content
+        if type(content) is list:
+            content = tuple(content)
+            force_setattr(self, "content", content)
+        if type(content) is not tuple:
+            refuse("content", "a list or tuple", content)
+        for index, block in enumerate(content):
+            if type(block) is not TextBlock and type(block) is not ToolCall:
+                refuse(f"content[{index}]", "a TextBlock or a ToolCall", block)
+
+    @property
+    def text(self) -> str:
+        """The texts of the text blocks in order, joined without a separator."""
+        return "".join([block.text for block in self.content if type(block) is TextBlock])
+
+    @property
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        """The tool calls in order: the same objects."""
+        return tuple([block for block in self.content if type(block) is ToolCall])
+
+
+@final
+class ToolResultMessage(Record, tag_field="role", tag="toolResult", frozen=True):
+    """The answer to one tool call (checkpoint 01)."""
+
+    role: ClassVar[Literal["toolResult"]] = "toolResult"
+    id: MessageId
+    tool_call_id: ToolCallId
+    tool_name: str
+    content: str
+    is_error: bool = False
+
+    def __post_init__(self) -> None:
+        check_id(self.id, "id")
+        check_id(self.tool_call_id, "tool_call_id")
+        check_id(self.tool_name, "tool_name")
+        check_text(self.content, "content")
+        check_bool(self.is_error, "is_error")
+
+
+Message: TypeAlias = UserMessage | AssistantMessage | ToolResultMessage
+
+
+def is_message(value: object) -> bool:
+    """Tell whether a value is one of the three message records."""
+    kind = type(value)
+    return kind is UserMessage or kind is AssistantMessage or kind is ToolResultMessage
+
+
+def checked_messages(value: object) -> tuple[Message, ...]:
+    """Return the messages of a list or tuple as a tuple; the same one if it is a tuple."""
+    messages: tuple[object, ...]
+    if type(value) is tuple:
+        messages = value
+    elif type(value) is list:
+        messages = tuple(value)
+    else:
+        refuse("messages", "a list or tuple", value)
+    for index, message in enumerate(messages):
+        if not is_message(message):
+            refuse(f"messages[{index}]", "a message", message)
+    return messages  # pyright: ignore[reportReturnType]

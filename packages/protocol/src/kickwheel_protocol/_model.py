@@ -1,0 +1,112 @@
+"""What goes to a model and what comes back: request, chunks, usage, response."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, final
+
+from msgspec.structs import force_setattr
+
+from ._checks import check_count, check_id, check_text, refuse
+from ._errors import ProtocolError
+from ._messages import AssistantMessage, Message, ToolCall, checked_messages, is_message
+from ._record import Record
+
+ModelRequestId: TypeAlias = str
+"""Names one request to a model. An alias: it documents, and claims no validation."""
+ModelResponseId: TypeAlias = str
+"""Names one response of a model. An alias: it documents, and claims no validation."""
+
+StopReason: TypeAlias = Literal["stop", "toolCall"]
+"""Why a model stopped: its answer is complete, or it waits for tool results."""
+
+
+@final
+class ModelRequest(Record, frozen=True):
+    """Everything a model is shown for one answer (checkpoint 01)."""
+
+    id: ModelRequestId
+    messages: tuple[Message, ...]
+
+    if TYPE_CHECKING:
+
+        def __init__(self, id: ModelRequestId, messages: Iterable[Message]) -> None: ...
+
+    def __post_init__(self) -> None:
+        check_id(self.id, "id")
+        messages = checked_messages(self.messages)
+        if messages is not self.messages:
+            force_setattr(self, "messages", messages)
+
+    def followed_by(self, id: ModelRequestId, *messages: Message) -> "ModelRequest":
+        """Return the next request of a run."""
+        request = ModelRequest(id, ())
+        start = len(self.messages)
+        for index, message in enumerate(messages, start):
+            if not is_message(message):
+                refuse(f"messages[{index}]", "a message", message)
+        force_setattr(request, "messages", self.messages + messages)
+        return request
+
+
+@final
+class TextDeltaChunk(Record, tag_field="type", tag="textDelta", frozen=True):
+    """A piece of text as it arrives (checkpoint 01)."""
+
+    type: ClassVar[Literal["textDelta"]] = "textDelta"
+    request_id: ModelRequestId
+    delta: str
+
+    def __post_init__(self) -> None:
+        check_id(self.request_id, "request_id")
+        check_text(self.delta, "delta")
+
+
+@final
+class ToolCallChunk(Record, tag_field="type", tag="toolCall", frozen=True):
+    """A completed tool call as it arrives (checkpoint 01)."""
+
+    type: ClassVar[Literal["toolCall"]] = "toolCall"
+    request_id: ModelRequestId
+    tool_call: ToolCall
+
+    def __post_init__(self) -> None:
+        check_id(self.request_id, "request_id")
+        if type(self.tool_call) is not ToolCall:
+            refuse("tool_call", "a ToolCall", self.tool_call)
+
+
+ModelChunk: TypeAlias = TextDeltaChunk | ToolCallChunk
+
+
+@final
+class Usage(Record, frozen=True):
+    """Tokens read and written (checkpoint 01)."""
+
+    input_tokens: int
+    output_tokens: int
+
+    def __post_init__(self) -> None:
+        check_count(self.input_tokens, "input_tokens")
+        check_count(self.output_tokens, "output_tokens")
+
+
+@final
+class ModelResponse(Record, frozen=True):
+    """The complete answer of a model (checkpoint 01)."""
+
+    id: ModelResponseId
+    request_id: ModelRequestId
+    message: AssistantMessage
+    stop_reason: StopReason
+    usage: Usage
+
+    def __post_init__(self) -> None:
+        check_id(self.id, "id")
+        check_id(self.request_id, "request_id")
+        if type(self.message) is not AssistantMessage:
+            refuse("message", "an AssistantMessage", self.message)
+        if type(self.stop_reason) is not str:
+            refuse("stop_reason", "a string", self.stop_reason)
+        if self.stop_reason != "stop" and self.stop_reason != "toolCall":
+            raise ProtocolError("stop_reason", "must be stop or toolCall")
+        if type(self.usage) is not Usage:
+            refuse("usage", "a Usage", self.usage)

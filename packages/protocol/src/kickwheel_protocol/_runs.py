@@ -1,0 +1,100 @@
+"""The four ways a run ends."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, final
+
+from msgspec.structs import force_setattr
+
+from ._checks import check_count, check_id, check_text, refuse
+from ._messages import Message, checked_messages
+from ._record import Record
+
+
+@final
+class RunError(Record, frozen=True):
+    """Why a run failed: a stable code and a text for people (checkpoint 01)."""
+
+    code: str
+    message: str
+
+    def __post_init__(self) -> None:
+        check_id(self.code, "code")
+        check_text(self.message, "message")
+
+
+@final
+class CompletedRun(Record, tag_field="status", tag="completed", frozen=True):
+    """The model gave its final answer (checkpoint 01)."""
+
+    status: ClassVar[Literal["completed"]] = "completed"
+    messages: tuple[Message, ...]
+    final_text: str
+
+    if TYPE_CHECKING:
+
+        def __init__(self, messages: Iterable[Message], final_text: str) -> None: ...
+
+    def __post_init__(self) -> None:
+        _keep_messages(self)
+        check_text(self.final_text, "final_text")
+
+
+@final
+class CancelledRun(Record, tag_field="status", tag="cancelled", frozen=True):
+    """The caller aborted (checkpoint 01)."""
+
+    status: ClassVar[Literal["cancelled"]] = "cancelled"
+    messages: tuple[Message, ...]
+    reason: str
+
+    if TYPE_CHECKING:
+
+        def __init__(self, messages: Iterable[Message], reason: str) -> None: ...
+
+    def __post_init__(self) -> None:
+        _keep_messages(self)
+        check_text(self.reason, "reason")
+
+
+@final
+class MaxStepsRun(Record, tag_field="status", tag="maxSteps", frozen=True):
+    """The step budget was used up (checkpoint 01)."""
+
+    status: ClassVar[Literal["maxSteps"]] = "maxSteps"
+    messages: tuple[Message, ...]
+    max_steps: int
+
+    if TYPE_CHECKING:
+
+        def __init__(self, messages: Iterable[Message], max_steps: int) -> None: ...
+
+    def __post_init__(self) -> None:
+        _keep_messages(self)
+        check_count(self.max_steps, "max_steps")
+
+
+@final
+class FailedRun(Record, tag_field="status", tag="failed", frozen=True):
+    """Something broke (checkpoint 01)."""
+
+    status: ClassVar[Literal["failed"]] = "failed"
+    messages: tuple[Message, ...]
+    error: RunError
+
+    if TYPE_CHECKING:
+
+        def __init__(self, messages: Iterable[Message], error: RunError) -> None: ...
+
+    def __post_init__(self) -> None:
+        _keep_messages(self)
+        if type(self.error) is not RunError:
+            refuse("error", "a RunError", self.error)
+
+
+RunResult: TypeAlias = CompletedRun | CancelledRun | MaxStepsRun | FailedRun
+
+
+def _keep_messages(run: RunResult) -> None:
+    messages = checked_messages(run.messages)
+    if messages is not run.messages:
+        force_setattr(run, "messages", messages)
