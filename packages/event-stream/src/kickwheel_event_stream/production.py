@@ -38,15 +38,11 @@ R_co = TypeVar("R_co", covariant=True)
 
 
 class SignalLike(Protocol):
-    """What production needs of an abort signal. `AbortSignal` fits, and so does every `Signal` of the
-    protocol.
-    """
+    """What production needs of an abort signal; `AbortSignal` fits, and so does the protocol's `Signal`."""
 
     @property
     def aborted(self) -> bool:
-        """Whether the abort has happened. It is looked at before the source is opened and around every
-        step.
-        """
+        """Whether the abort has happened; looked at before the source is opened and around every step."""
         ...
 
     @property
@@ -55,9 +51,7 @@ class SignalLike(Protocol):
         ...
 
     def add_callback(self, callback: Callable[[], object], /) -> Callable[[], object]:
-        """Call `callback` inside the abort (at once if it has happened); give a function that takes it
-        back.
-        """
+        """Call `callback` inside the abort, at once if it has happened; give a function that removes it."""
         ...
 
 
@@ -69,6 +63,8 @@ class Producer(Protocol[E_co, R_co]):
     the end, `settled`. Derive from this class to inherit the three that have a default.
     """
 
+    __slots__ = ()
+
     def open(self) -> object:
         """Give the source; the first act of production, after the abort has been looked at.
 
@@ -79,8 +75,7 @@ class Producer(Protocol[E_co, R_co]):
         ...
 
     def own(self, iterator: object, /) -> None:
-        """Take ownership of the iterator that the source's `__aiter__` gave (called once, it has
-        `__anext__`).
+        """Take ownership of what the source's `__aiter__` gave; it is called once, and this has `__anext__`.
 
         Raise to refuse it: the stream fails with that error and the iterator is neither stepped nor closed.
         `claim_iterator` is meant for this place. The default accepts.
@@ -94,9 +89,7 @@ class Producer(Protocol[E_co, R_co]):
         ...
 
     def finish(self) -> R_co:
-        """Give the terminal value; called after the source has ended. Whatever this raises fails the
-        stream.
-        """
+        """Give the terminal value, once the source has ended. Whatever this raises fails the stream."""
         ...
 
     def source_error(self, error: Exception, /) -> Exception:
@@ -107,8 +100,12 @@ class Producer(Protocol[E_co, R_co]):
         """
         return error
 
-    def settled(self, error: Exception | None, /) -> None:
-        """Hear of the outcome, once, before any reader does: `None` for success. The default does nothing."""
+    def settled(self, error: Exception | None, aborted: bool, /) -> None:
+        """Hear of the outcome, once, before any reader does; the default does nothing.
+
+        `error` is what the stream failed with, `None` for success. `aborted` tells that it was stopped from
+        outside: by its signal, by a close, or by the cancellation of its task.
+        """
 
 
 def start_production(producer: Producer[E, R], signal: SignalLike | None = None) -> EventStream[E, R]:
@@ -183,13 +180,17 @@ class _Production(Generic[E, R]):
         if remove is not None:
             remove()
 
-    def fail(self, error: Exception) -> None:
+    def fail(self, error: Exception, aborted: bool = False) -> None:
         if self.over:
             return
         self.leave()
         with suppress(StreamClosedError):  # whoever holds the stream may have ended it
             self.stream.fail(error)
-        self._producer.settled(error)
+        self._producer.settled(error, aborted)
+
+    def stop(self, why: str) -> None:
+        if not self.over:
+            self.fail(AbortError(why), aborted=True)
 
     def _finish(self) -> None:
         if self._aborted():
@@ -201,7 +202,7 @@ class _Production(Generic[E, R]):
             self.fail(error)
         else:
             self.leave()
-            self._producer.settled(None)
+            self._producer.settled(None, False)
 
     # Stopping
 
@@ -217,7 +218,7 @@ class _Production(Generic[E, R]):
             self._stop(reason if isinstance(reason, Exception) else AbortError(reason))
 
     def _stop(self, error: Exception) -> None:
-        self.fail(error)
+        self.fail(error, aborted=True)
         if self._stepping and self.task is not None:
             self._cancel_sent = self._cancel_waits = True
             self.task.cancel()
@@ -236,7 +237,7 @@ class _Production(Generic[E, R]):
         _running.discard(task)
         if not task.cancelled():
             task.exception()  # the loop has raised it already: only what must not be swallowed comes here
-        self.fail(AbortError("the task that produces this stream was cancelled"))
+        self.stop("the task that produces this stream was cancelled")
         self.task = None
 
     # Producing
@@ -246,9 +247,9 @@ class _Production(Generic[E, R]):
             if not self._aborted():
                 await self._produce()
         except GeneratorExit:  # thrown away with its loop: there is no turn left to close the source in
-            self.fail(AbortError("the task that produces this stream was destroyed"))
+            self.stop("the task that produces this stream was destroyed")
         except BaseException:
-            self.fail(AbortError("the task that produces this stream was cancelled"))
+            self.stop("the task that produces this stream was cancelled")
             raise
 
     async def _produce(self) -> None:
@@ -331,7 +332,7 @@ class _Production(Generic[E, R]):
         if isinstance(error, asyncio.CancelledError):
             self._cancel_waits = False
             if self._cancelled_by_others():
-                self.fail(AbortError("the task that produces this stream was cancelled"))
+                self.stop("the task that produces this stream was cancelled")
         if not self._aborted():
             self.fail(self._producer.source_error(_ordinary(error)))
 
