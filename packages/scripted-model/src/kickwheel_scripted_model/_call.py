@@ -1,0 +1,161 @@
+"""One call of a scripted model: what its production takes, accepts and refuses."""
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from kickwheel_event_stream import AbortSignal, claim_iterator
+from kickwheel_event_stream.production import Producer
+from kickwheel_protocol import (
+    ModelChunk,
+    ModelRequest,
+    ModelResponse,
+    Signal,
+    TextDeltaChunk,
+    ToolCallChunk,
+)
+
+from ._check import stream_fault
+from ._errors import ScriptedModelError, ScriptedModelErrorCode
+from ._history import ABORTED, OPEN
+from ._lines import ScriptedLine
+
+if TYPE_CHECKING:
+    from ._model import ScriptedModel
+
+_NEVER = AbortSignal.never()
+
+
+class Call(Producer[ModelChunk, ModelResponse]):
+    """One `stream()` call, attempted or more; the model keeps it as its record of the call."""
+
+    __slots__ = ("_model", "_signal", "_streamed", "_terminal", "number", "outcome", "request")
+
+    def __init__(
+        self,
+        model: "ScriptedModel",
+        number: int,
+        request: ModelRequest,
+        signal: Signal | None,
+        check_stream: bool,
+    ) -> None:
+        self.number = number
+        self.request = request
+        self.outcome = OPEN
+        self._model = model
+        self._signal = signal
+        self._streamed: list[ModelChunk] | None = [] if check_stream else None
+        self._terminal: ModelResponse | None = None
+
+    @property
+    def request_id(self) -> str:
+        """The id of the request; every chunk and the terminal must carry it."""
+        return self.request.id
+
+    # The hooks of production, in the order in which they are called.
+
+    def open(self) -> object:
+        """Take the next response and call it: the abort has been looked at, nothing else has happened."""
+        # [solution 04.2]
+        factory = self._model.take(self)
+        if type(factory) is ScriptedLine:
+            return self._model.play(factory, self, pausing=self._signal is not None)
+        return self._iterable(factory(self.request, self._signal or _NEVER))
+        # [/solution]
+
+    def _iterable(self, source: object) -> object:
+        """Refuse what a factory must not return; a coroutine is closed, because nobody will await it."""
+        # [solution 04.4]
+        if getattr(type(source), "__aiter__", None) is None:
+            if asyncio.iscoroutine(source):
+                source.close()
+            raise TypeError(
+                f"{self._place()}: the factory returned an object of type {type(source).__name__}, "
+                "not an async iterator"
+            )
+        return source
+        # [starter]
+        # return source
+        # [/solution]
+
+    def own(self, iterator: object, /) -> None:
+        """Make sure that this iterator has never served another call, here or anywhere."""
+        # [solution 04.4]
+        if not claim_iterator(iterator):
+            raise self._error(
+                "SCRIPT_ITERATOR_REUSED", "the factory returned an iterator that has served a call"
+            )
+        # [starter]
+        # return
+        # [/solution]
+
+    def accept(self, item: object, /) -> ModelChunk | None:
+        """Let a chunk through; keep the terminal, and refuse whatever comes after it."""
+        # [solution 04.3]
+        if self._terminal is not None:
+            raise self._error("SCRIPT_INVALID_RESPONSE", "the script goes on after its response")
+        if type(item) is TextDeltaChunk or type(item) is ToolCallChunk:
+            if item.request_id != self.request.id:
+                raise self._mismatch("chunk", item.request_id)
+            if self._streamed is not None:
+                self._streamed.append(item)
+            return item
+        if type(item) is ModelResponse:
+            self._terminal = self._checked(item)
+            return None
+        raise TypeError(
+            f"{self._place()}: the script yielded an object of type {type(item).__name__}, "
+            "not a TextDeltaChunk, ToolCallChunk or ModelResponse"
+        )
+        # [/solution]
+
+    def finish(self) -> ModelResponse:
+        """Give the terminal; a script that ends without one has answered nothing."""
+        # [solution 04.3]
+        if self._terminal is None:
+            raise self._error("SCRIPT_INVALID_RESPONSE", "the script ended without a response")
+        return self._terminal
+        # [/solution]
+
+    def settled(self, error: Exception | None, aborted: bool, /) -> None:
+        """Write down what the call came to, and let go of what only a running call needs."""
+        if aborted:
+            self.outcome = ABORTED
+        elif error is None:
+            self.outcome = self._terminal.id if self._terminal is not None else OPEN
+        elif self.outcome == OPEN:  # else it is the code of an error that this call made
+            self.outcome = f"error {type(error).__name__}"
+        self._signal = self._streamed = self._terminal = None
+
+    # What can be wrong with a terminal, in the order in which it is reported.
+
+    def _checked(self, response: ModelResponse) -> ModelResponse:
+        # [solution 04.3]
+        if response.request_id != self.request.id:
+            raise self._mismatch("response", response.request_id)
+        calls = response.message.tool_calls
+        if (response.stop_reason == "toolCall") != bool(calls):
+            raise self._error(
+                "SCRIPT_INVALID_RESPONSE",
+                f"stop reason {response.stop_reason} with {len(calls)} tool calls",
+            )
+        # [/solution]
+        fault = None if self._streamed is None else stream_fault(self._streamed, response.message)
+        if fault is not None:
+            raise self._error("SCRIPT_INVALID_RESPONSE", fault)
+        return response
+
+    # Errors that name the call and the script.
+
+    def exhausted(self) -> ScriptedModelError:
+        """Build the refusal of a call too many."""
+        return self._error("SCRIPT_EXHAUSTED", "no response is left for this call")
+
+    def _mismatch(self, what: str, request_id: str) -> ScriptedModelError:
+        return self._error("SCRIPT_REQUEST_MISMATCH", f"a {what} for {request_id!r} answers this request")
+
+    def _error(self, code: ScriptedModelErrorCode, text: str) -> ScriptedModelError:
+        self.outcome = code
+        return self._model.error(code, f"{self._place()}: {text}", self)
+
+    def _place(self) -> str:
+        return f"call {self.number} ({self.request.id})"

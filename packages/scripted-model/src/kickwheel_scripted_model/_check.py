@@ -1,0 +1,36 @@
+"""The stream check: does the terminal say what was streamed?"""
+
+from kickwheel_protocol import AssistantMessage, JsonObject, JsonValue, ModelChunk, TextDeltaChunk, ToolCall
+
+
+def stream_fault(streamed: list[ModelChunk], message: AssistantMessage) -> str | None:
+    """Compare the chunks of a call with its message; give the first difference in words, or `None`."""
+    text = "".join([chunk.delta for chunk in streamed if type(chunk) is TextDeltaChunk])
+    if text != message.text:
+        return f"the {len(text)} characters streamed are not the {len(message.text)} of the message"
+    calls = [chunk.tool_call for chunk in streamed if type(chunk) is not TextDeltaChunk]
+    if len(calls) != len(message.tool_calls):
+        return f"{len(calls)} tool calls were streamed, and the message holds {len(message.tool_calls)}"
+    for index, (sent, told) in enumerate(zip(calls, message.tool_calls, strict=True)):
+        if not _same_call(sent, told):
+            return f"tool call {index} was streamed otherwise than the message holds it"
+    return None
+
+
+def _same_call(sent: ToolCall, told: ToolCall) -> bool:
+    if sent is told:
+        return True
+    return sent.id == told.id and sent.name == told.name and same_json(sent.arguments, told.arguments)
+
+
+def same_json(left: JsonValue, right: JsonValue) -> bool:
+    """Compare as JSON: the order of keys does not matter, and `1` is not `true`, as Python would have it."""
+    if left is right:
+        return True
+    if isinstance(left, JsonObject) and isinstance(right, JsonObject):
+        return left.keys() == right.keys() and all(
+            same_json(value, right[key]) for key, value in left.items()
+        )
+    if isinstance(left, tuple) and isinstance(right, tuple):
+        return len(left) == len(right) and all(map(same_json, left, right))
+    return (type(left) is bool) == (type(right) is bool) and left == right

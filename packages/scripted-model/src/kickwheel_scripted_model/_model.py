@@ -1,0 +1,150 @@
+"""The scripted model: a queue of responses, a record of calls, and one production a call."""
+
+from collections import deque
+from collections.abc import AsyncIterator, Sequence
+from typing import cast
+
+from kickwheel_event_stream import EventStream
+from kickwheel_event_stream.production import start_production
+from kickwheel_protocol import ModelChunk, ModelRequest, ModelResponse, Signal
+
+from ._call import Call
+from ._errors import ScriptedModelError, ScriptedModelErrorCode
+from ._history import script_lines
+from ._lines import Numbering, ScriptedLine
+from ._types import ScriptedItem, ScriptedResponseFactory
+
+
+class ScriptedModel:
+    """A finite, deterministic stand-in for a model (checkpoint 04). It fits the port
+    `kickwheel_protocol.Model`.
+
+    `responses` is a list or tuple of factories, copied; each call takes at most one, first in, first out. A
+    call too many fails with `SCRIPT_EXHAUSTED`, when iterated and when its result is awaited: nothing is
+    ever invented or repeated. With `check_stream=True` a response must also say exactly what was streamed
+    before it.
+
+    Nothing here reads a clock, a random number, the environment or a network. Not thread-safe.
+    """
+
+    def __init__(
+        self, responses: Sequence[ScriptedResponseFactory] = (), *, check_stream: bool = False
+    ) -> None:
+        if type(check_stream) is not bool:
+            raise TypeError(f"check_stream must be a bool, not {type(check_stream).__name__}")
+        self._queue = deque(_checked(responses))
+        self._calls: list[Call] = []
+        self._requests: tuple[ModelRequest, ...] = ()
+        self._used = 0
+        self._check_stream = check_stream
+        self._numbering = Numbering()
+
+    @property
+    def call_count(self) -> int:
+        """How many `stream()` calls were attempted; refused and aborted ones count."""
+        return len(self._calls)
+
+    @property
+    def pending_response_count(self) -> int:
+        """How many responses are still queued."""
+        return len(self._queue)
+
+    @property
+    def requests(self) -> tuple[ModelRequest, ...]:
+        """The request of every attempted call, in call order: the callers' own objects, which are
+        immutable.
+        """
+        known = len(self._requests)
+        if known < len(self._calls):
+            self._requests += tuple([call.request for call in self._calls[known:]])
+        return self._requests
+
+    def set_responses(self, responses: Sequence[ScriptedResponseFactory]) -> None:
+        """Replace the queue, or change nothing: `TypeError` names the first entry that is not callable.
+
+        Running streams, counts and captured requests stay as they are.
+        """
+        # [solution 04.1]
+        self._queue = deque(_checked(responses))
+        # [/solution]
+
+    def append_response(self, response: ScriptedResponseFactory) -> None:
+        """Queue one more response behind the others. Raises `TypeError` if it is not callable."""
+        # [solution 04.1]
+        _check_factory(response, "response")
+        self._queue.append(response)
+        # [/solution]
+
+    def stream(
+        self, request: ModelRequest, signal: Signal | None = None
+    ) -> EventStream[ModelChunk, ModelResponse]:
+        """Count and capture the call at once, and answer it from the next loop turn on.
+
+        The stream gives the response's chunks in order, its `result` the response. Both fail with one
+        error: the abort error if the signal was first, a `ScriptedModelError`, a `TypeError` for a wrong
+        shape, or whatever the script raised. A response once taken is not put back. Raises `TypeError` for
+        something that is not a `ModelRequest`, and `RuntimeError` without a running loop; then nothing was
+        counted.
+        """
+        # [solution 04.2]
+        if type(request) is not ModelRequest:
+            raise TypeError(f"request must be a ModelRequest, not {type(request).__name__}")
+        call = Call(self, len(self._calls) + 1, request, signal, self._check_stream)
+        stream = start_production(call, signal)
+        self._calls.append(call)
+        return stream
+        # [/solution]
+
+    def assert_complete(self) -> None:
+        """Raise `SCRIPT_UNUSED` if responses are still queued. Call it when the streams have settled."""
+        if self._queue:
+            text = f"{self._used} used, {len(self._queue)} unused"
+            raise self.error("SCRIPT_UNUSED", text, None)
+
+    # For the calls of this model
+
+    def take(self, call: Call) -> ScriptedResponseFactory:
+        """Take the next response, or refuse the call."""
+        # [solution 04.2]
+        if not self._queue:
+            raise call.exhausted()
+        self._used += 1
+        return self._queue.popleft()
+        # [/solution]
+
+    def play(self, line: ScriptedLine, call: Call, *, pausing: bool) -> AsyncIterator[ScriptedItem]:
+        """Play a one-line response with this model's ids."""
+        return line.play(call.request, call.number, self._numbering, pausing=pausing)
+
+    def error(self, code: ScriptedModelErrorCode, text: str, call: Call | None) -> ScriptedModelError:
+        """Build an error with the evidence of this moment."""
+        return ScriptedModelError(
+            code,
+            text,
+            call_number=None if call is None else call.number,
+            used=self._used,
+            pending=len(self._queue),
+            script=script_lines(self._calls, call),
+        )
+
+
+def surplus_calls(model: ScriptedModel) -> tuple[int, ...]:
+    """The numbers of the calls that found the queue empty; for the fixture, which fails a test on them."""
+    return tuple([call.number for call in model._calls if call.outcome == "SCRIPT_EXHAUSTED"])
+
+
+def _checked(responses: object) -> tuple[ScriptedResponseFactory, ...]:
+    """Copy a list of factories, whole or not at all."""
+    # [solution 04.1]
+    if type(responses) is not list and type(responses) is not tuple:
+        raise TypeError(f"responses must be a list or a tuple, not {type(responses).__name__}")
+    copied = tuple(cast("list[ScriptedResponseFactory]", responses))
+    for index, response in enumerate(copied):
+        _check_factory(response, f"responses[{index}]")
+    return copied
+    # [/solution]
+
+
+def _check_factory(value: object, place: str) -> None:
+    if not callable(value):
+        raise TypeError(f"{place} must be callable, not an object of type {type(value).__name__}")
