@@ -32,7 +32,6 @@ class Anthropic(Dialect):
         self._message_id: str | None = None
         self._open: dict[int | None, Call] = {}
         self._overtaken: list[Call] = []  # open calls whose index was given to another block
-        self._inputs: dict[int, object] = {}  # `input` of a block's start by identity of the call
         self._silent: set[int | None] = set()  # blocks that are neither text nor a call
 
     @staticmethod
@@ -50,7 +49,7 @@ class Anthropic(Dialect):
         elif kind == "content_block_stop":
             call = self._open.pop(index_of(frame), None)
             if call is not None:
-                self._end_call(call)
+                self.response.end_call(call)
         elif kind == "message_start":
             self._message_start(object_of(frame, "message"))
         elif kind == "message_delta":
@@ -84,8 +83,7 @@ class Anthropic(Dialect):
             self.response.text(text_of(block, "text"))
         elif kind == "tool_use":
             call = self._open[index] = self.response.open_call(block.get("id"), block.get("name"))
-            if block.get("input"):
-                self._inputs[id(call)] = block["input"]
+            call.given = block.get("input")
         else:
             self._silent.add(index)
 
@@ -103,17 +101,10 @@ class Anthropic(Dialect):
                 call = self._open[index] = self.response.open_call()
             self.response.append_arguments(call, text_of(delta, "partial_json"))
 
-    def _end_call(self, call: Call) -> None:
-        given = self._inputs.pop(id(call), None)
-        if given is not None and not "".join(call.pieces).strip():
-            self.response.replace_arguments(call, "")
-            call.object = given
-        self.response.end_call(call)
-
     def finish(self) -> None:
         """Calls without a `content_block_stop` end here."""
         for call in (*self._overtaken, *self._open.values()):
-            self._end_call(call)
+            self.response.end_call(call)
         self._overtaken.clear()
         self._open.clear()
 

@@ -23,13 +23,13 @@ class Dialect(ABC):
     def read(self, name: str | None, frame: dict[str, object]) -> None:
         """Read a recognised frame. Raises `BodyFault`."""
 
-    def read_unknown(self, frame: dict[str, object]) -> None:
+    def read_unknown(self, frame: dict[str, object]) -> None:  # noqa: B027  # most dialects have nothing to do
         """Read what little counts in a frame that is not recognised; nothing, in most dialects."""
 
-    def body_said_done(self) -> None:
+    def body_said_done(self) -> None:  # noqa: B027  # as above
         """The body ended with `[DONE]`; called before the stop word is looked at."""
 
-    def finish(self) -> None:
+    def finish(self) -> None:  # noqa: B027  # as above
         """The body ended well: calls that are still open end now. Raises `BodyFault`."""
 
 

@@ -34,7 +34,7 @@ CODES: Final = (
 """Every code made here; all others are the provider's own (05D.69)."""
 
 
-class BodyFault(Exception):
+class BodyFault(Exception):  # noqa: N818  # the body is at fault, nobody made an error
     """The body cannot be read on; `code` and the text become its one `transport_error`."""
 
     def __init__(self, code: str, message: str) -> None:

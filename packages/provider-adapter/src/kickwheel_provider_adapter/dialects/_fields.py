@@ -1,6 +1,7 @@
 """Reading fields of a frame: null means absent, another JSON type is a fault (05D.67)."""
 
 from collections.abc import Iterator, Mapping
+from typing import cast
 
 from ._errors_in_band import is_object
 from ._faults import invalid_event
@@ -35,8 +36,7 @@ def objects_of(parent: Mapping[str, object], key: str) -> Iterator[Mapping[str, 
         return
     if type(value) is not list:
         raise invalid_event(key, "an array")
-    elements: list[object] = value
-    for element in elements:
+    for element in cast("list[object]", value):
         if element is None:
             continue
         if not is_object(element):

@@ -1,6 +1,6 @@
 """Strict JSON for bytes that nobody vouches for: one fast parser, and a careful second look when it refuses.
 
-The fast parser is right whenever it accepts. It refuses four things that are JSON here: an escape of a lone
+The fast parser is right whenever it accepts. It refuses four things that are JSON here: the escape of a lone
 surrogate, a number that overflows a float, an integer of thousands of digits, deep nesting. The second look
 tells these from real faults, and bad UTF-8 from bad JSON.
 """
@@ -14,7 +14,7 @@ from ._faults import INVALID_JSON, INVALID_UTF8, BodyFault
 
 _fast = msgspec.json.decode
 
-# Longer integers cost quadratic time to read and lie far outside what a count, an index or an argument may be.
+# Longer integers cost quadratic time to read and lie far outside what any count, index or argument may be.
 _LONGEST_INTEGER = 400
 _HUGE = 10**_LONGEST_INTEGER
 

@@ -1,7 +1,7 @@
 """`openai-chat`: Chat Completions, as OpenAI and a few dozen servers speak it (05D.70 to 05D.89)."""
 
 from collections.abc import Mapping
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from ._dialect import Dialect
 from ._errors_in_band import is_object, told_error
@@ -183,7 +183,7 @@ class OpenAIChat(Dialect):
             call.id = call.id or call_id
             if name is not None and name != call.name:
                 call.name = (call.name or "") + name
-        call.custom = call.custom or is_custom
+        call.bad = call.bad or is_custom
         self._take_arguments(call, arguments)
         return opened
 

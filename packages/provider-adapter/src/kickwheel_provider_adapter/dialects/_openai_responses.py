@@ -23,6 +23,7 @@ class OpenAIResponses(Dialect):
 
     def __init__(self, response: Response) -> None:
         super().__init__(response)
+        self._by_item: dict[str, ItemKey] = {}
         self._told_parts: set[tuple[ItemKey, int]] = set()  # content parts whose text has come
         self._open: dict[ItemKey, Call] = {}
         self._added: dict[
@@ -65,16 +66,27 @@ class OpenAIResponses(Dialect):
                     self._output(response)
                 self._end(response, event)
 
+    def _key(self, event: Mapping[str, object], item: Mapping[str, object] | None = None) -> ItemKey:
+        """Output index, else what stood at the same item id before: ids may change, indices be left out."""
+        item_id = event.get("item_id") if item is None else item.get("id")
+        index = index_of(event, "output_index")
+        if not is_word(item_id):
+            return index
+        if index is None or self._by_item.get(item_id) == item_id:
+            return self._by_item.setdefault(item_id, item_id)
+        self._by_item[item_id] = index
+        return index
+
     # Text
 
     def _text_delta(self, event: Mapping[str, object]) -> None:
         text = text_of(event, "delta")
         if text:
-            self._told_parts.add((item_key(event), index_of(event, "content_index") or 0))
+            self._told_parts.add((self._key(event), index_of(event, "content_index") or 0))
             self._say(text)
 
     def _text_done(self, event: Mapping[str, object]) -> None:
-        self._say_part((item_key(event), index_of(event, "content_index") or 0), text_of(event, "text"))
+        self._say_part((self._key(event), index_of(event, "content_index") or 0), text_of(event, "text"))
 
     def _say_part(self, part: tuple[ItemKey, int], text: str) -> None:
         """The whole text of a part, unless deltas told it already."""
@@ -95,17 +107,15 @@ class OpenAIResponses(Dialect):
     def _item_added(self, event: Mapping[str, object]) -> None:
         item = object_of(event, "item")
         if item.get("type") in ("function_call", "custom_tool_call"):
-            key = item_key(event, item)
+            key = self._key(event, item)
             call = self._open[key] = self._open_call(item)
             self._ended.pop(key, None)
-            arguments = item.get("arguments")
-            if type(arguments) is str and arguments:
-                self._added[id(call)] = arguments
+            call.given = item.get("arguments")
 
     def _item_done(self, event: Mapping[str, object]) -> None:
         item = object_of(event, "item")
         kind = item.get("type")
-        key = item_key(event, item)
+        key = self._key(event, item)
         if kind == "message":
             for index, part in enumerate(objects_of(item, "content")):
                 if part.get("type") == "output_text":
@@ -119,12 +129,12 @@ class OpenAIResponses(Dialect):
                 call = self._open_call(item)
             self._ended[key] = call_id if type(call_id) is str else None
             self._complete(call, item)
-            self._end_call(call)
+            self.response.end_call(call)
 
     def _open_call(self, item: Mapping[str, object]) -> Call:
         self._middle = True
         call = self.response.open_call(item.get("call_id"), item.get("name"))
-        call.custom = item.get("type") == "custom_tool_call"
+        call.bad = item.get("type") == "custom_tool_call"
         return call
 
     def _complete(self, call: Call, item: Mapping[str, object]) -> None:
@@ -132,7 +142,7 @@ class OpenAIResponses(Dialect):
         call_id, name = item.get("call_id"), item.get("name")
         call.id = call_id if is_word(call_id) else call.id
         call.name = name if is_word(name) else call.name
-        call.custom = call.custom or item.get("type") == "custom_tool_call"
+        call.bad = call.bad or item.get("type") == "custom_tool_call"
         arguments = item.get("arguments")
         if type(arguments) is str:
             if arguments:
@@ -147,27 +157,21 @@ class OpenAIResponses(Dialect):
     def _arguments_done(self, event: Mapping[str, object]) -> None:
         text = text_of(event, "arguments")
         if text:
-            key = item_key(event)
+            key = self._key(event)
             if key in self._open or key not in self._ended:
                 self.response.replace_arguments(self._call_of(event), text)
 
     def _call_of(self, event: Mapping[str, object]) -> Call:
-        key = item_key(event)
+        key = self._key(event)
         call = self._open.get(key)
         if call is None:
             call = self._open[key] = self._open_call({})
         return call
 
-    def _end_call(self, call: Call) -> None:
-        added = self._added.pop(id(call), None)
-        if added is not None and not call.pieces and call.object is None:
-            self.response.append_arguments(call, added)
-        self.response.end_call(call)
-
     def finish(self) -> None:
         """Calls that were never `done` end here, in the order in which they were opened."""
         for call in self._open.values():
-            self._end_call(call)
+            self.response.end_call(call)
         self._open.clear()
 
     # The end, and the one document
@@ -195,15 +199,4 @@ class OpenAIResponses(Dialect):
             elif kind in ("function_call", "custom_tool_call"):
                 call = self._open_call(item)
                 self._complete(call, item)
-                self._end_call(call)
-
-
-def item_key(event: Mapping[str, object], item: Mapping[str, object] | None = None) -> ItemKey:
-    """Output index, else item id: item ids may change from event to event."""
-    index = index_of(event, "output_index")
-    if index is not None:
-        return index
-    for value in (event.get("item_id"), None if item is None else item.get("id")):
-        if is_word(value):
-            return value
-    return None
+                self.response.end_call(call)

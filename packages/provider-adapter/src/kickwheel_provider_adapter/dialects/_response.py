@@ -19,6 +19,8 @@ from ._text import ends_high, has_surrogate, is_blank, is_word, mend_surrogates
 MAX_CALLS: Final = 1024  # a response with more calls is a runaway server, not a plan
 LARGEST_COUNT: Final = 2**53 - 1
 
+_NO_ARGUMENTS: Final[object] = object()
+
 Record = dict[str, object]
 """A plain transport record of schema version 1."""
 
@@ -26,7 +28,7 @@ Record = dict[str, object]
 class Call:
     """One tool call while it arrives: an id, a name, and argument text in pieces or a whole object."""
 
-    __slots__ = ("custom", "id", "name", "object", "pieces", "size")
+    __slots__ = ("bad", "given", "id", "name", "object", "pieces", "size")
 
     def __init__(self, id: str | None = None, name: str | None = None) -> None:  # noqa: A002  # the field's word
         self.id = id
@@ -34,7 +36,8 @@ class Call:
         self.pieces: list[str] = []
         self.size = 0
         self.object: object = None  # arguments that came as JSON, not as text; None: none did
-        self.custom = False  # free text in place of arguments
+        self.given: object = None  # arguments of its opening: count when nothing else comes
+        self.bad = False  # known to have no good arguments, such as the free text of a custom call
 
     @property
     def told(self) -> bool:
@@ -52,12 +55,12 @@ class Response:
         "_forced_class",
         "_held",
         "_ids",
-        "_limit",
         "_opened",
         "_records",
         "_refusal",
         "_usage",
         "id",
+        "limit",
         "stop_word",
         "surrogates",
         "texts",
@@ -65,7 +68,7 @@ class Response:
 
     def __init__(self, fallback_id: str, limit: int) -> None:
         self._fallback_id = fallback_id
-        self._limit = limit
+        self.limit = limit
         self._records: list[Record] = []
         self.id: str | None = None
         self.texts = 0  # text records so far
@@ -139,10 +142,8 @@ class Response:
         """More argument text; it is joined once, when the call ends."""
         if piece:
             call.size += len(piece)
-            if call.size > self._limit:
-                raise BodyFault(
-                    TOO_LARGE, f"The arguments of a call are longer than {self._limit} characters"
-                )
+            if call.size > self.limit:
+                raise BodyFault(TOO_LARGE, f"The arguments of a call are longer than {self.limit} characters")
             call.pieces.append(piece)
 
     def replace_arguments(self, call: Call, text: str) -> None:
@@ -162,7 +163,7 @@ class Response:
             raise BodyFault(INVALID_EVENT, "The id or name of a tool call holds a lone surrogate")
         self._calls += 1
         position = self._calls
-        arguments = None if call.custom else self._arguments(call)
+        arguments = None if call.bad else self._arguments(call)
         if arguments is None:
             self._bad_arguments = (
                 self._bad_arguments or f"The arguments of call {position} are no JSON object"
@@ -187,19 +188,21 @@ class Response:
 
     def _arguments(self, call: Call) -> Record | None:
         """The arguments as an object, `None` when they are bad; never repaired, never `{}` in their place."""
-        value = call.object
+        value: object = call.object
         if value is None:
             text = "".join(call.pieces)
-            if is_blank(text):
+            value = (call.given or _NO_ARGUMENTS) if is_blank(text) else text
+            if value is _NO_ARGUMENTS:
                 return {}
+        elif call.pieces:
+            return None  # an object and text: two answers to one question
+        if type(value) is str:
             try:
-                value, _ = parse_json(text)
+                value, _ = parse_json(value)
             except BodyFault:
                 return None
             if value is None:
                 return {}
-        elif call.pieces:
-            return None  # an object and text: two answers to one question
         if not is_object(value):
             return None
         try:
