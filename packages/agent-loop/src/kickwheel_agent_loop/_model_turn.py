@@ -1,0 +1,61 @@
+"""The model phase: one request, its chunks, its response, and all the checks before the message is kept."""
+
+from collections.abc import Awaitable
+from typing import Final, cast
+
+from kickwheel_protocol import ModelResponse
+
+from kickwheel_agent_loop._chunks import StreamedTurn
+from kickwheel_agent_loop._failures import ProtocolFault
+from kickwheel_agent_loop._model_stream import OpenStream, is_awaitable, open_stream, raised_by_model
+from kickwheel_agent_loop._response import check_response
+from kickwheel_agent_loop._run import Run
+
+
+_NO_READ: Final = object()
+
+
+async def model_turn(run: Run) -> ModelResponse:
+    """Ask the model once. The assistant message is in the transcript when this returns, and not when it raises."""
+    run.check()
+    request = run.next_request()
+    streamed = StreamedTurn(request.id, run.limits)
+    run.reading = True  # from here on an abort cancels the run's task, which is what reads the model
+    try:
+        opened = open_stream(run, request)
+        run.close_model = opened.close
+        run.check()
+        await _read(run, opened, streamed)
+        answer = await opened.response()
+        run.met_cancellation()
+        run.check()
+    finally:
+        run.reading = False
+    response = check_response(answer, request.id, streamed, run.call_ids, run.limits)
+    run.check()
+    opened.leave()
+    run.close_model = None
+    run.fresh.append(response.message)
+    run.call_ids.update(call.id for call in response.message.tool_calls)
+    return response
+
+
+async def _read(run: Run, opened: OpenStream, streamed: StreamedTurn) -> None:
+    """Read chunk by chunk, in the run's own task. What `async for` hides is named here."""
+    step = await opened.enter()
+    accept, tell = streamed.accept, run.tell_chunk
+    while True:
+        try:
+            waiting = step()
+            chunk = await waiting if is_awaitable(waiting) else _NO_READ
+        except StopAsyncIteration:
+            run.met_cancellation()
+            run.check()
+            return
+        except BaseException as error:
+            raise raised_by_model(run, error) from None
+        run.met_cancellation()
+        run.check()
+        if chunk is _NO_READ:
+            raise ProtocolFault("the model's stream gave a read that cannot be awaited")
+        tell(accept(chunk))

@@ -1,0 +1,3 @@
+"""The table of event sequences, row by row."""
+
+from loop_doubles import *
