@@ -1,0 +1,46 @@
+"""The checks, in order. Each is a small function from a site to faults; a test plants each fault."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from site_tools import generate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from site_tools.layout import Fault, Site
+
+Status = Literal["ok", "warn", "fail"]
+Check = "Callable[[Site], list[Fault]]"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One check's outcome."""
+
+    name: str
+    status: Status
+    faults: tuple[Fault, ...]
+
+
+CHECKS: dict[str, Callable[[Site], list[Fault]]] = {
+    "generated": generate.differences,
+}
+WARNINGS: frozenset[str] = frozenset({"stale"})
+
+
+def run(site: Site, *, release: bool = False, checkpoint: str | None = None) -> list[Result]:
+    """Every check; with a checkpoint, only the faults in its own files."""
+    results: list[Result] = []
+    for name, check in CHECKS.items():
+        faults = tuple(sorted(f for f in check(site) if checkpoint is None or _concerns(f, checkpoint)))
+        status: Status = "ok" if not faults else "warn" if name in WARNINGS and not release else "fail"
+        results.append(Result(name, status, faults))
+    return results
+
+
+def _concerns(fault: Fault, checkpoint: str) -> bool:
+    name = fault.file.rsplit("/", 1)[-1]
+    return name.startswith((f"{checkpoint}-", f"{checkpoint}.", f"test_{checkpoint}_"))
