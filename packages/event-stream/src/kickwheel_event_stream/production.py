@@ -23,7 +23,7 @@ the rest, the same way for every model:
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import suppress
 from typing import Generic, Protocol, TypeVar, cast
 
@@ -122,20 +122,27 @@ def start_production(producer: Producer[E, R], signal: SignalLike | None = None)
         if production.over:
             return stream
     work = production.run()
+    work.send(
+        None
+    )  # up to its first line: a task cancelled before its first turn then settles the stream too
     try:
-        task = loop.create_task(work)
+        production.task = loop.create_task(work)
     except BaseException:
         work.close()
-        production.leave()
         raise
-    production.task = task
-    _running.add(task)
-    task.add_done_callback(production.ended)
     return stream
 
 
-_running: set[asyncio.Task[None]] = set()
-"""The tasks at work: a loop holds its tasks weakly, and a production that waits must survive a collection."""
+_running: set[object] = set()
+"""The productions at work: a loop holds its tasks weakly, and one that waits must survive a collection."""
+
+
+class _Turn:
+    def __await__(self) -> Generator[None, None, None]:
+        yield
+
+
+_FIRST_TURN = _Turn()
 
 
 class _Production(Generic[E, R]):
@@ -144,6 +151,7 @@ class _Production(Generic[E, R]):
     __slots__ = (
         "_cancel_sent",
         "_cancel_waits",
+        "_iterator",
         "_producer",
         "_remove",
         "_signal",
@@ -160,6 +168,7 @@ class _Production(Generic[E, R]):
         self._producer = producer
         self._signal = signal
         self._remove: Callable[[], object] | None = None
+        self._iterator: object | None = None  # what is to be closed at the end
         self._stepping = False
         self._cancel_sent = False  # we have cancelled the task, because of an abort or a close
         self._cancel_waits = False  # … and the source has not met that cancellation yet
@@ -176,17 +185,18 @@ class _Production(Generic[E, R]):
     def leave(self) -> None:
         """Settle without an outcome: forget the signal and publish nothing more."""
         self.over = True
-        remove, self._remove = self._remove, None
-        if remove is not None:
-            remove()
+        if self._remove is not None:
+            self._remove()
+            self._remove = None
 
-    def fail(self, error: Exception, aborted: bool = False) -> None:
+    def fail(self, error: BaseException, aborted: bool = False) -> None:
         if self.over:
             return
         self.leave()
+        failure = _ordinary(error)
         with suppress(StreamClosedError):  # whoever holds the stream may have ended it
-            self.stream.fail(error)
-        self._producer.settled(error, aborted)
+            self.stream.fail(failure)
+        self._producer.settled(failure, aborted)
 
     def stop(self, why: str) -> None:
         if not self.over:
@@ -196,8 +206,7 @@ class _Production(Generic[E, R]):
         if self._aborted():
             return
         try:
-            result = self._producer.finish()
-            self.stream.finish(result)
+            self.stream.finish(self._producer.finish())
         except Exception as error:
             self.fail(error)
         else:
@@ -215,9 +224,9 @@ class _Production(Generic[E, R]):
     def _abort(self) -> None:
         if not self.over:
             reason: object = self._signal.reason if self._signal is not None else None
-            self._stop(reason if isinstance(reason, Exception) else AbortError(reason))
+            self._cut_short(reason if isinstance(reason, Exception) else AbortError(reason))
 
-    def _stop(self, error: Exception) -> None:
+    def _cut_short(self, error: Exception) -> None:
         self.fail(error, aborted=True)
         if self._stepping and self.task is not None:
             self._cancel_sent = self._cancel_waits = True
@@ -226,65 +235,70 @@ class _Production(Generic[E, R]):
     def close(self) -> Awaitable[object] | None:
         """The stream's own hook: stop, and give what waits for the end of the cleanup."""
         if not self.over:
-            self._stop(AbortError("the stream was closed"))
+            self._cut_short(AbortError("the stream was closed"))
         task = self.task
         if task is None or task.done() or task is asyncio.current_task():
             return None
         return asyncio.wait((task,))
 
-    def ended(self, task: asyncio.Task[None]) -> None:
-        """The task is done; one that was cancelled before its first turn has not run a line of ours."""
-        _running.discard(task)
-        if not task.cancelled():
-            task.exception()  # the loop has raised it already: only what must not be swallowed comes here
-        self.stop("the task that produces this stream was cancelled")
-        self.task = None
-
     # Producing
 
     async def run(self) -> None:
+        """Produce. `start_production` goes up to the first `await`; the task goes on from there."""
+        _running.add(self)
         try:
-            if not self._aborted():
-                await self._produce()
+            await _FIRST_TURN
+            step = self._begin()
+            if step is not None:
+                await self._step_through(step)
+            if self._iterator is not None:
+                await self._close_source(self._iterator)
         except GeneratorExit:  # thrown away with its loop: there is no turn left to close the source in
             self.stop("the task that produces this stream was destroyed")
         except BaseException:
             self.stop("the task that produces this stream was cancelled")
             raise
+        finally:
+            _running.discard(self)
+            self.task = None
+            del self.stream  # the stream knows us, by its hook; a circle would wait for the collector
 
-    async def _produce(self) -> None:
+    def _begin(self) -> Callable[[object], Awaitable[object]] | None:
+        """Open the source and play it if it is an array; else give the step function of its iterator."""
+        if self._aborted():
+            return None
         try:
             source = self._producer.open()
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:
-            self.fail(_ordinary(error))
-            return
+            self.fail(error)
+            return None
         if type(source) is list or type(source) is tuple:
             self._play(cast("list[object] | tuple[object, ...]", source))
-            return
+            return None
         try:
             iterator = _iterator_of(source)
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:
-            self.fail(self._producer.source_error(_ordinary(error)))
-            return
-        if not await self._consume(iterator):
-            await self._close_source(iterator)
+            self._source_failed(error)
+            return None
+        return self._own(iterator)
 
-    async def _consume(self, iterator: object) -> bool:
-        """Own the iterator and walk it; say whether nothing is to close: it is not ours, or at its end."""
+    def _own(self, iterator: object) -> Callable[[object], Awaitable[object]] | None:
         step = getattr(type(iterator), "__anext__", None)
         if step is None:
-            self.fail(self._producer.source_error(TypeError(f"{_name(iterator)} is not an async iterator")))
-            return False
+            self._iterator = iterator
+            self._source_failed(TypeError(f"{_name(iterator)} is not an async iterator"))
+            return None
         try:
             self._producer.own(iterator)
         except Exception as error:
             self.fail(error)
-            return True
-        return not self._aborted() and await self._step_through(iterator, step)
+            return None
+        self._iterator = iterator
+        return None if self._aborted() else step
 
     def _play(self, items: list[object] | tuple[object, ...]) -> None:
         accept, push = self._producer.accept, self.stream.push
@@ -300,31 +314,31 @@ class _Production(Generic[E, R]):
                 return
         self._finish()
 
-    async def _step_through(self, iterator: object, step: Callable[[object], Awaitable[object]]) -> bool:
-        """Walk the iterator; say whether it came to its own end, so that there is nothing to close."""
-        accept, push, signal = self._producer.accept, self.stream.push, self._signal
+    async def _step_through(self, step: Callable[[object], Awaitable[object]]) -> None:
+        """Walk the iterator. One that came to its own end has nothing left to close."""
+        iterator, signal = self._iterator, self._signal
+        accept, push = self._producer.accept, self.stream.push
         self._stepping = True
-        try:
-            while True:
-                try:
-                    item = await step(iterator)
-                except StopAsyncIteration:
-                    self._finish()
-                    return True
-                except BaseException as error:
-                    self._step_failed(error)
-                    return False
-                if self.over or (signal is not None and self._aborted()):
-                    return False
-                try:
-                    event = accept(item)
-                    if event is not None:
-                        push(event)
-                except Exception as error:
-                    self.fail(error)
-                    return False
-        finally:
-            self._stepping = False
+        while True:
+            try:
+                item = await step(iterator)
+            except StopAsyncIteration:
+                self._iterator = None
+                self._finish()
+                break
+            except BaseException as error:
+                self._step_failed(error)
+                break
+            if self.over or (signal is not None and self._aborted()):
+                break
+            try:
+                event = accept(item)
+                if event is not None:
+                    push(event)
+            except Exception as error:
+                self.fail(error)
+                break
+        self._stepping = False
 
     def _step_failed(self, error: BaseException) -> None:
         if isinstance(error, KeyboardInterrupt | SystemExit | GeneratorExit):
@@ -334,9 +348,14 @@ class _Production(Generic[E, R]):
             if self._cancelled_by_others():
                 self.stop("the task that produces this stream was cancelled")
         if not self._aborted():
+            self._source_failed(error)
+
+    def _source_failed(self, error: BaseException) -> None:
+        if not self.over:
             self.fail(self._producer.source_error(_ordinary(error)))
 
     async def _close_source(self, iterator: object) -> None:
+        self._iterator = None
         if self._cancel_sent:
             await self._take_back_cancellation()
         try:
@@ -379,7 +398,7 @@ def _iterator_of(source: object) -> object:
 
 def _ordinary(error: BaseException) -> Exception:
     """An error as a stream may carry it: what would look like control flow becomes a cause."""
-    if isinstance(error, Exception):
+    if isinstance(error, Exception) and not isinstance(error, asyncio.CancelledError):
         return error
     ordinary = RuntimeError(f"the source raised {type(error).__name__} although nobody cancelled it")
     ordinary.__cause__ = error

@@ -16,7 +16,7 @@ from kickwheel_protocol import (
 
 from ._check import stream_fault
 from ._errors import ScriptedModelError, ScriptedModelErrorCode
-from ._history import ABORTED, OPEN
+from ._history import ABORTED, OPEN, History
 from ._lines import ScriptedLine
 
 if TYPE_CHECKING:
@@ -26,30 +26,25 @@ _NEVER = AbortSignal.never()
 
 
 class Call(Producer[ModelChunk, ModelResponse]):
-    """One `stream()` call, attempted or more; the model keeps it as its record of the call."""
+    """One `stream()` call while it runs."""
 
-    __slots__ = ("_model", "_signal", "_streamed", "_terminal", "number", "outcome", "request")
+    __slots__ = ("_history", "_model", "_signal", "_streamed", "_terminal", "number", "request")
 
     def __init__(
         self,
         model: "ScriptedModel",
-        number: int,
+        history: History,
         request: ModelRequest,
         signal: Signal | None,
         check_stream: bool,
     ) -> None:
-        self.number = number
+        self.number = history.begin(request)
         self.request = request
-        self.outcome = OPEN
         self._model = model
+        self._history = history
         self._signal = signal
         self._streamed: list[ModelChunk] | None = [] if check_stream else None
         self._terminal: ModelResponse | None = None
-
-    @property
-    def request_id(self) -> str:
-        """The id of the request; every chunk and the terminal must carry it."""
-        return self.request.id
 
     # The hooks of production, in the order in which they are called.
 
@@ -57,7 +52,7 @@ class Call(Producer[ModelChunk, ModelResponse]):
         """Take the next response and call it: the abort has been looked at, nothing else has happened."""
         # [solution 04.2]
         factory = self._model.take(self)
-        if type(factory) is ScriptedLine:
+        if isinstance(factory, ScriptedLine):
             return self._model.play(factory, self, pausing=self._signal is not None)
         return self._iterable(factory(self.request, self._signal or _NEVER))
         # [/solution]
@@ -117,14 +112,14 @@ class Call(Producer[ModelChunk, ModelResponse]):
         # [/solution]
 
     def settled(self, error: Exception | None, aborted: bool, /) -> None:
-        """Write down what the call came to, and let go of what only a running call needs."""
+        """Write down what the call came to."""
+        history, number = self._history, self.number
         if aborted:
-            self.outcome = ABORTED
-        elif error is None:
-            self.outcome = self._terminal.id if self._terminal is not None else OPEN
-        elif self.outcome == OPEN:  # else it is the code of an error that this call made
-            self.outcome = f"error {type(error).__name__}"
-        self._signal = self._streamed = self._terminal = None
+            history.settle(number, ABORTED)
+        elif self._terminal is not None and error is None:
+            history.settle(number, self._terminal.id)
+        elif history.outcome(number) == OPEN:  # else it is the code of an error that this call made
+            history.settle(number, f"error {type(error).__name__}")
 
     # What can be wrong with a terminal, in the order in which it is reported.
 
@@ -154,7 +149,7 @@ class Call(Producer[ModelChunk, ModelResponse]):
         return self._error("SCRIPT_REQUEST_MISMATCH", f"a {what} for {request_id!r} answers this request")
 
     def _error(self, code: ScriptedModelErrorCode, text: str) -> ScriptedModelError:
-        self.outcome = code
+        self._history.settle(self.number, code)
         return self._model.error(code, f"{self._place()}: {text}", self)
 
     def _place(self) -> str:

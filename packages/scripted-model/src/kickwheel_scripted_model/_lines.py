@@ -189,7 +189,7 @@ def call(
     `call_id` defaults to `call-<name>-<n>`, counted by the model that plays it. Raises `ProtocolError` for
     a bad name, id or argument.
     """
-    given = {} if arguments is None else arguments
+    given: object = {} if arguments is None else arguments
     tool_call = ToolCall(PLACEHOLDER if call_id is None else call_id, name, given)
     return ScriptedLine((PlannedCall(tool_call, call_id is None),), *_checked(usage, response_id))
 

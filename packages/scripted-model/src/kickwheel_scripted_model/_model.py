@@ -10,7 +10,7 @@ from kickwheel_protocol import ModelChunk, ModelRequest, ModelResponse, Signal
 
 from ._call import Call
 from ._errors import ScriptedModelError, ScriptedModelErrorCode
-from ._history import script_lines
+from ._history import History
 from ._lines import Numbering, ScriptedLine
 from ._types import ScriptedItem, ScriptedResponseFactory
 
@@ -33,8 +33,7 @@ class ScriptedModel:
         if type(check_stream) is not bool:
             raise TypeError(f"check_stream must be a bool, not {type(check_stream).__name__}")
         self._queue = deque(_checked(responses))
-        self._calls: list[Call] = []
-        self._requests: tuple[ModelRequest, ...] = ()
+        self._history = History()
         self._used = 0
         self._check_stream = check_stream
         self._numbering = Numbering()
@@ -42,7 +41,7 @@ class ScriptedModel:
     @property
     def call_count(self) -> int:
         """How many `stream()` calls were attempted; refused and aborted ones count."""
-        return len(self._calls)
+        return len(self._history)
 
     @property
     def pending_response_count(self) -> int:
@@ -54,10 +53,12 @@ class ScriptedModel:
         """The request of every attempted call, in call order: the callers' own objects, which are
         immutable.
         """
-        known = len(self._requests)
-        if known < len(self._calls):
-            self._requests += tuple([call.request for call in self._calls[known:]])
-        return self._requests
+        return self._history.requests
+
+    @property
+    def exhausted_calls(self) -> tuple[int, ...]:
+        """The numbers of the calls that found the queue empty, in call order."""
+        return self._history.numbers("SCRIPT_EXHAUSTED")
 
     def set_responses(self, responses: Sequence[ScriptedResponseFactory]) -> None:
         """Replace the queue, or change nothing: `TypeError` names the first entry that is not callable.
@@ -89,10 +90,12 @@ class ScriptedModel:
         # [solution 04.2]
         if type(request) is not ModelRequest:
             raise TypeError(f"request must be a ModelRequest, not {type(request).__name__}")
-        call = Call(self, len(self._calls) + 1, request, signal, self._check_stream)
-        stream = start_production(call, signal)
-        self._calls.append(call)
-        return stream
+        call = Call(self, self._history, request, signal, self._check_stream)
+        try:
+            return start_production(call, signal)
+        except BaseException:
+            self._history.take_back()
+            raise
         # [/solution]
 
     def assert_complete(self) -> None:
@@ -124,13 +127,8 @@ class ScriptedModel:
             call_number=None if call is None else call.number,
             used=self._used,
             pending=len(self._queue),
-            script=script_lines(self._calls, call),
+            script=self._history.lines(None if call is None else call.number),
         )
-
-
-def surplus_calls(model: ScriptedModel) -> tuple[int, ...]:
-    """The numbers of the calls that found the queue empty; for the fixture, which fails a test on them."""
-    return tuple([call.number for call in model._calls if call.outcome == "SCRIPT_EXHAUSTED"])
 
 
 def _checked(responses: object) -> tuple[ScriptedResponseFactory, ...]:
