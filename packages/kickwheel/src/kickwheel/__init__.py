@@ -38,7 +38,7 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     if name in __all__:
-        from kickwheel import _prologue  # noqa: PLC0415 - loaded at first use
+        from kickwheel import _prologue
 
         value: object = getattr(_prologue, name)
         globals()[name] = value

@@ -14,11 +14,11 @@ def write_atomically(path: Path, content: bytes) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(name, _mode_for(path))  # noqa: PTH101 - mkstemp gave us a name
-        os.replace(name, path)  # noqa: PTH105 - see above
+        os.chmod(name, _mode_for(path))
+        os.replace(name, path)
     except BaseException:
         with contextlib.suppress(OSError):
-            os.unlink(name)  # noqa: PTH108 - see above
+            os.unlink(name)
         raise
 
 

@@ -4,6 +4,7 @@ It needs nothing but pytest: the code under test may be a learner's `kickwheel`.
 report file, one JSON object a line, so that a run that is killed has still said which test it was in.
 """
 
+import inspect
 import json
 import os
 import sys
@@ -18,7 +19,13 @@ OFFLINE_RULE = "offline rule: a focused test opens no connection and asks no nam
 MAX_FRAMES = 5
 MAX_MESSAGE_LINES = 24
 
-_NETWORK_EVENTS = ("socket.connect", "socket.bind", "socket.sendto", "socket.getaddrinfo", "socket.gethostbyname")
+_NETWORK_EVENTS = (
+    "socket.connect",
+    "socket.bind",
+    "socket.sendto",
+    "socket.getaddrinfo",
+    "socket.gethostbyname",
+)
 
 
 class OfflineRuleError(RuntimeError):
@@ -56,8 +63,12 @@ def _is_local(event: str, arguments: tuple[Any, ...]) -> bool:
     """Sockets of the file system, and the pair that an event loop makes for itself on Windows."""
     if event in ("socket.connect", "socket.bind") and isinstance(arguments[1], str | bytes):
         return True
-    frame = sys._getframe(2)
-    return os.name == "nt" and frame.f_code.co_name in ("socketpair", "_fallback_socketpair")
+    frame = inspect.currentframe()
+    callers: list[str] = []
+    while frame is not None and len(callers) < 4:
+        callers.append(frame.f_code.co_name)
+        frame = frame.f_back
+    return os.name == "nt" and any("socketpair" in name for name in callers)
 
 
 class Plugin:
@@ -124,6 +135,7 @@ class Plugin:
                 "test",
                 test=name_of(item.nodeid),
                 task=task_of(item),
+                task_marks=len(list(item.iter_markers("task"))),
                 criteria=[str(line) for mark in item.iter_markers("criterion") for line in mark.args],
                 outcome=report.outcome,
                 message=_message(call) if failed else "",

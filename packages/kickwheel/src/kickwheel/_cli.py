@@ -9,7 +9,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn, cast
 
-from kickwheel._errors import KickwheelError, Refusal
+from kickwheel._errors import KickwheelError, RefusedError
 from kickwheel._help import overview_help, verb_help
 from kickwheel._messages import LANGUAGES, Messages, choose_language
 from kickwheel._output import Output, one_line, use_utf8
@@ -67,13 +67,13 @@ def _call(call: Call, out: Output) -> int:
         shown = overview_help(text) if call.verb is None else verb_help(call.verb, text)
         return _show(out, "help", shown, {"help": shown})
     if out.json_mode and call.verb is not None and call.verb.name in WITHOUT_JSON:
-        raise Refusal("USAGE", text("error.no_json", verb=call.verb.name))
+        raise RefusedError("USAGE", text("error.no_json", verb=call.verb.name))
     return _dispatch(call, out)
 
 
 def _dispatch(call: Call, out: Output) -> int:
-    from kickwheel._context import Context  # noqa: PLC0415 - keeps `--help` fast
-    from kickwheel._practice import find_practice  # noqa: PLC0415 - keeps `--help` fast
+    from kickwheel._context import Context
+    from kickwheel._practice import find_practice
 
     base = Path(call.options.text("folder") or ".")
     practice = None if _tolerates_damage(call.verb) else find_practice(base)
@@ -100,21 +100,19 @@ def _tolerates_damage(verb: Verb | None) -> bool:
     return verb is not None and verb.name in ("start", "doctor")
 
 
-def _refuse_while_pending(
-    verb: Verb, options: Options, practice: "Practice | None", text: Messages
-) -> None:
+def _refuse_while_pending(verb: Verb, options: Options, practice: "Practice | None", text: Messages) -> None:
     if practice is None or verb.name in BREAK_PENDING_ALLOWS:
         return
     if verb.name == "break" and options.flag("undo"):
         return
     if practice.has_pending_break():
-        raise Refusal("BREAK_PENDING", text("error.break_pending"))
+        raise RefusedError("BREAK_PENDING", text("error.break_pending"))
 
 
 def _language(call: Call) -> str | None:
     language = call.options.text("lang")
     if language is not None and language not in LANGUAGES:
-        raise Refusal("USAGE", f"--lang takes one of: {', '.join(LANGUAGES)}")
+        raise RefusedError("USAGE", f"--lang takes one of: {', '.join(LANGUAGES)}")
     return language
 
 
@@ -139,7 +137,7 @@ def _report(
 
 
 def _version() -> str:
-    from importlib.metadata import version  # noqa: PLC0415 - keeps `--help` fast
+    from importlib.metadata import version
 
     return version("kickwheel")
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kickwheel._errors import Refusal
+from kickwheel._errors import RefusedError
 from kickwheel._messages import Messages
 from kickwheel._output import Output
 
@@ -24,7 +24,9 @@ class Context:
     def need_practice(self) -> "Practice":
         """The practice folder, or `NOT_A_PRACTICE_FOLDER`."""
         if self.practice is None:
-            raise Refusal("NOT_A_PRACTICE_FOLDER", self.text("error.not_a_practice_folder", path=self.base))
+            raise RefusedError(
+                "NOT_A_PRACTICE_FOLDER", self.text("error.not_a_practice_folder", path=self.base)
+            )
         return self.practice
 
 

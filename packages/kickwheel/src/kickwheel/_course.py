@@ -1,4 +1,4 @@
-"""The course data: `course/course.toml` and one `course/checkpoints/NN.toml` a checkpoint, checked as they load."""
+"""The course data, checked as it loads: `course/course.toml`, one `course/checkpoints/NN.toml` a checkpoint."""
 
 import difflib
 import tomllib
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from kickwheel._errors import CourseDataError, Refusal
+from kickwheel._errors import CourseDataError, RefusedError
 from kickwheel._messages import COURSE_FOLDER, LANGUAGES, Messages
 
 HINT_LEVELS = 3
@@ -98,14 +98,14 @@ class Course:
         slugs = {c.slug: f"{c.id} ({c.slug})" for c in self.checkpoints}
         near = [slugs[slug] for slug in difflib.get_close_matches(word, slugs, n=3, cutoff=0.4)] or known
         message = text("error.unknown_checkpoint", word=word, near=", ".join(near))
-        raise Refusal("UNKNOWN_CHECKPOINT", message)
+        raise RefusedError("UNKNOWN_CHECKPOINT", message)
 
 
 def find_task(checkpoint: Checkpoint, number: int, text: Messages) -> Task:
     """A task by number, or `UNKNOWN_TASK`."""
     if not 1 <= number <= len(checkpoint.tasks):
         message = text("error.unknown_task", number=number, id=checkpoint.id, count=len(checkpoint.tasks))
-        raise Refusal("UNKNOWN_TASK", message)
+        raise RefusedError("UNKNOWN_TASK", message)
     return checkpoint.task(number)
 
 
@@ -118,7 +118,7 @@ def find_mutant(checkpoint: Checkpoint, name: str | None, text: Messages) -> Mut
             return mutant
     names = [mutant.name for mutant in checkpoint.mutants]
     near = ", ".join(difflib.get_close_matches(name, names, n=3, cutoff=0.4) or names)
-    raise Refusal("UNKNOWN_MUTANT", text("error.unknown_mutant", name=name, id=checkpoint.id, near=near))
+    raise RefusedError("UNKNOWN_MUTANT", text("error.unknown_mutant", name=name, id=checkpoint.id, near=near))
 
 
 @cache
@@ -171,7 +171,7 @@ def _load_mutant(reader: "_Reader") -> Mutant:
     if check not in ("tests", "types"):
         raise reader.fault("check is 'tests' or 'types'")
     name = reader.text("name")
-    title = dict.fromkeys(LANGUAGES, name.replace("-", " "))
+    title: Texts = {language: name.replace("-", " ") for language in LANGUAGES}
     return Mutant(
         name=name,
         file=reader.text("file"),
@@ -189,7 +189,9 @@ def _load_mutant(reader: "_Reader") -> Mutant:
 class _Reader:
     """Reads one TOML table key by key; what is missing or of the wrong kind is named with its file."""
 
-    def __init__(self, path: Path, folder: Path, table: Mapping[str, object] | None = None, at: str = "") -> None:
+    def __init__(
+        self, path: Path, folder: Path, table: Mapping[str, object] | None = None, at: str = ""
+    ) -> None:
         self._path, self._folder, self._at = path, folder, at
         self._table = self._read(path) if table is None else table
 
@@ -240,7 +242,9 @@ class _Reader:
     def translated(self, key: str, *, default: Texts | None = None) -> Texts:
         if default is not None and key not in self._table:
             return default
-        table = _Reader(self._path, self._folder, self._as_table(self._table.get(key), key), f"{self._at}{key}.")
+        table = _Reader(
+            self._path, self._folder, self._as_table(self._table.get(key), key), f"{self._at}{key}."
+        )
         return {language: table.text(language) for language in LANGUAGES}
 
     def hints(self) -> Mapping[str, tuple[str, ...]]:

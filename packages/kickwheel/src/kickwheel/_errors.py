@@ -1,9 +1,9 @@
 """Everything the command refuses, as one tree.
 
-    KickwheelError                exit   raised when
-    ├── Refusal                    2     wrong usage, or a request that would harm; nothing was changed
-    ├── EnvironmentFault           3     a tool is missing, the folder is damaged, the wrong code is under test
-    └── CourseDataError            1     a fault in the course's own files (authors only); names file and line
+    KickwheelError           exit  raised when
+    ├── RefusedError           2   wrong usage, or a request that would harm; nothing was changed
+    ├── SurroundingsError      3   a tool is missing, the folder is damaged, the wrong code is under test
+    └── CourseDataError        1   a fault in the course's own files (authors only); names file and line
 
 `code` is a stable string and part of the interface; the wording of a message is not.
 """
@@ -40,13 +40,13 @@ class KickwheelError(Exception):
         self.message = message
 
 
-class Refusal(KickwheelError):
+class RefusedError(KickwheelError):
     """Wrong usage, or a request that was declined; nothing was changed (exit 2)."""
 
     exit_code = 2
 
 
-class EnvironmentFault(KickwheelError):
+class SurroundingsError(KickwheelError):
     """The surroundings do not allow the work: a missing tool, a damaged folder, foreign code (exit 3)."""
 
     exit_code = 3

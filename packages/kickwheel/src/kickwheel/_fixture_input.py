@@ -5,11 +5,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from kickwheel_provider_adapter import FixtureProviderAdapter, FixtureProviderError, dialects
-
-from kickwheel._errors import Refusal
+from kickwheel._errors import RefusedError
 from kickwheel._messages import COURSE_FOLDER, Messages
 from kickwheel._parse import nearest
+from kickwheel_provider_adapter import FixtureProviderAdapter, FixtureProviderError, dialects
 
 DEFAULT_FIXTURE = "provider-tool-roundtrip.json"
 
@@ -24,8 +23,8 @@ def default_fixture_path() -> Path:
 def open_fixture(path: Path, shown: str, text: Messages) -> FixtureProviderAdapter:
     """The adapter of a fixture file.
 
-    Raises `Refusal` (`FIXTURE_UNREADABLE`) for a file that is missing or not JSON, and passes on the adapter's own
-    `FixtureProviderError` for a JSON document that is no fixture.
+    Raises `RefusedError` (`FIXTURE_UNREADABLE`) for a file that is missing or not JSON, and passes on the adapter's
+    own `FixtureProviderError` for a JSON document that is no fixture.
     """
     try:
         return FixtureProviderAdapter.from_file(path)
@@ -57,7 +56,7 @@ def convert_bodies(name: str, paths: Sequence[str], text: Messages) -> Json:
     """Recorded bodies as one version-1 fixture; a body of another dialect is refused by name."""
     names = dialects.names()
     if name not in names:
-        raise Refusal("USAGE", text("error.unknown_dialect", name=name, near=nearest(name, names)))
+        raise RefusedError("USAGE", text("error.unknown_dialect", name=name, near=nearest(name, names)))
     fixture: Json = dict(dialects.to_fixture(name, read_bodies(paths, text)))
     for path, records in zip(paths, records_of(fixture), strict=True):
         if any(record.get("code") == "unknown_format" for record in records):
@@ -68,12 +67,12 @@ def convert_bodies(name: str, paths: Sequence[str], text: Messages) -> Json:
 def records_of(fixture: Json) -> list[list[Json]]:
     """The records of each response of a fixture that `to_fixture` made."""
     responses = fixture["responses"]
-    assert isinstance(responses, list)  # noqa: S101 - made by our own converter
+    assert isinstance(responses, list)
     return [list(response["records"]) for response in responses]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
 
 
-def _unreadable(path: str, reason: str, text: Messages) -> Refusal:
-    return Refusal("FIXTURE_UNREADABLE", text("error.fixture_unreadable", path=path, reason=reason))
+def _unreadable(path: str, reason: str, text: Messages) -> RefusedError:
+    return RefusedError("FIXTURE_UNREADABLE", text("error.fixture_unreadable", path=path, reason=reason))
 
 
 def _why_not_json(path: Path) -> str | None:

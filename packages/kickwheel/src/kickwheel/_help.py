@@ -1,4 +1,4 @@
-"""The help text and the reference page, both drawn from the table of verbs; the same on every Python and width."""
+"""The help text and the reference page, drawn from the table of verbs; the same on every Python and width."""
 
 from kickwheel._messages import Messages
 from kickwheel._parse import option_key
@@ -41,8 +41,8 @@ def usage(verb: Verb) -> str:
 def render_cli_reference(language: str) -> str:
     """The body of `reference/cli.md` in one language; prose differs, the fences do not.
 
-    The fences hold what `kickwheel --help` and `kickwheel VERB --help` print in English: identifiers and codes
-    are the interface, and both pages show the same one.
+    The fences hold what `kickwheel --help` and `kickwheel VERB --help` print in English: identifiers and codes are
+    the interface, and both pages show the same one.
     """
     prose, english = Messages(language), Messages("en")
     parts = [f"# {prose('reference.title')}", prose("reference.intro"), _fence(overview_help(english))]
@@ -74,9 +74,7 @@ def _usage_word(argument: Argument) -> str:
     return shapes[argument.kind].format(argument.name, argument.name)
 
 
-def _argument_rows(
-    arguments: tuple[Argument, ...], text: Messages, verb: str
-) -> list[tuple[str, str]]:
+def _argument_rows(arguments: tuple[Argument, ...], text: Messages, verb: str) -> list[tuple[str, str]]:
     rows: list[tuple[str, str]] = []
     for argument in arguments:
         head = ", ".join([argument.name, *([argument.short] if argument.short else [])])

@@ -44,7 +44,7 @@ class Messages:
 def choose_language(
     option: str | None, folder: str | None, environment: Mapping[str, str] = os.environ
 ) -> str:
-    """The option, else the practice folder's language, else `KICKWHEEL_LANG`, else the locale, else English."""
+    """The option, else the practice folder's language, `KICKWHEEL_LANG`, the locale, English."""
     for candidate in (option, folder, environment.get("KICKWHEEL_LANG")):
         if candidate in LANGUAGES:
             return str(candidate)

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from kickwheel import _regions
-from kickwheel._errors import EnvironmentFault
+from kickwheel._errors import SurroundingsError
 
 PACKAGES = (
     "kickwheel_protocol",
@@ -26,7 +26,9 @@ def installed(package: str) -> Path:
     spec = importlib.util.find_spec(package)
     places = list(spec.submodule_search_locations or ()) if spec else []
     if not places:
-        raise EnvironmentFault("TOOL_MISSING", f"the package {package} is not installed: pip install kickwheel")
+        raise SurroundingsError(
+            "TOOL_MISSING", f"the package {package} is not installed: pip install kickwheel"
+        )
     return Path(places[0]).resolve()
 
 
@@ -66,9 +68,7 @@ def _write_package(
         place = target / package / relative
         place.parent.mkdir(parents=True, exist_ok=True)
         source = folder / relative
-        place.write_bytes(
-            source.read_bytes() if plain else _derive(source, relative, checkpoint, solved)
-        )
+        place.write_bytes(source.read_bytes() if plain else _derive(source, relative, checkpoint, solved))
 
 
 def _derive(path: Path, relative: Path, checkpoint: str | None, solved: Collection[int]) -> bytes:

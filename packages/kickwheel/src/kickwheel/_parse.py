@@ -1,11 +1,11 @@
-"""From the words of the command line to a verb and its options, or to a `Refusal`."""
+"""From the words of the command line to a verb and its options, or to a `RefusedError`."""
 
 import argparse
 import difflib
 from collections.abc import Sequence
 from typing import NamedTuple, NoReturn
 
-from kickwheel._errors import Refusal
+from kickwheel._errors import RefusedError
 from kickwheel._verb_table import GLOBAL_ARGUMENTS, VERBS, Argument, Verb
 
 
@@ -49,7 +49,7 @@ class _Parser(argparse.ArgumentParser):
     """An argument parser that raises instead of printing and leaving."""
 
     def error(self, message: str) -> NoReturn:
-        raise Refusal("USAGE", message)
+        raise RefusedError("USAGE", message)
 
 
 def wants_json(words: Sequence[str]) -> bool:
@@ -67,7 +67,7 @@ def guess_verb(words: Sequence[str]) -> str | None:
 
 
 def parse(words: Sequence[str]) -> Call:
-    """Understand the words, or raise `Refusal` with code `USAGE`."""
+    """Understand the words, or raise `RefusedError` with code `USAGE`."""
     position = _verb_position(words)
     before = list(words if position is None else words[:position])
     options = _parse_globals(before)
@@ -114,13 +114,13 @@ def _split_verb(words: Sequence[str], position: int) -> tuple[Verb | None, list[
     nested = [verb.name.split()[1] for verb in VERBS if verb.name.startswith(first + " ")]
     if not nested:
         names = sorted({verb.name.split()[0] for verb in VERBS})
-        raise Refusal("USAGE", f"unknown verb '{first}'; nearest: {nearest(first, names)}")
+        raise RefusedError("USAGE", f"unknown verb '{first}'; nearest: {nearest(first, names)}")
     if rest and rest[0] in nested:
         return by_name[f"{first} {rest[0]}"], rest[1:]
     if rest and rest[0] in ("--help", "-h"):
         return None, rest
     found = f"unknown verb '{first} {rest[0]}'" if rest else f"'{first}' needs a second word"
-    raise Refusal("USAGE", f"{found}; known: {', '.join(f'{first} {name}' for name in nested)}")
+    raise RefusedError("USAGE", f"{found}; known: {', '.join(f'{first} {name}' for name in nested)}")
 
 
 def _parse_globals(words: list[str]) -> dict[str, object]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kickwheel._course import Checkpoint, load_course
-from kickwheel._errors import EnvironmentFault
+from kickwheel._errors import SurroundingsError
 from kickwheel._packages import derived_files
 from kickwheel._progress import Progress
 
@@ -131,8 +131,10 @@ def find_practice(base: Path) -> Practice | None:
         return None
     path = folder / STATE_FOLDER / PROGRESS_FILE
     if not path.exists():
-        message = f"{STATE_FOLDER}/{PROGRESS_FILE} was set aside as unreadable; 'kickwheel start' writes a new one"
-        raise EnvironmentFault("STATE_UNREADABLE", message)
+        message = (
+            f"{STATE_FOLDER}/{PROGRESS_FILE} was set aside as unreadable; 'kickwheel start' writes a new one"
+        )
+        raise SurroundingsError("STATE_UNREADABLE", message)
     return Practice(folder, Progress.load(path))
 
 

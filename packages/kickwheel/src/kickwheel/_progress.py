@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import cast
 
 from kickwheel._atomic import write_atomically
-from kickwheel._errors import EnvironmentFault
+from kickwheel._errors import SurroundingsError
 
 SCHEMA = 1
 STATES = ("open", "red", "green")
@@ -32,22 +32,24 @@ class Progress:
     def load(cls, path: Path) -> "Progress":
         """Read the file.
 
-        Raises `STATE_TOO_NEW` (nothing is written) for a newer schema. Anything unreadable is kept beside it as
+        Raises `STATE_TOO_NEW` (nothing is written) for a newer schema. What is unreadable is kept beside it as
         `progress.json.bad-N` and reported as `STATE_UNREADABLE`; the next `start` writes a fresh file.
         """
         try:
             data = _check(json.loads(path.read_bytes().decode()))
         except (ValueError, RecursionError) as error:
             kept = _set_aside(path)
-            message = f"{path.name} is unreadable ({error}); kept as {kept.name}; 'kickwheel start' writes a new one"
-            raise EnvironmentFault("STATE_UNREADABLE", message) from error
+            message = (
+                f"{path.name} is unreadable ({error}), kept as {kept.name}; 'kickwheel start' writes one anew"
+            )
+            raise SurroundingsError("STATE_UNREADABLE", message) from error
         except OSError as error:
             message = f"{path.name} is unreadable ({error.strerror})"
-            raise EnvironmentFault("STATE_UNREADABLE", message) from error
+            raise SurroundingsError("STATE_UNREADABLE", message) from error
         schema = cast("int", data["schema"])
         if schema > SCHEMA:
             message = f"{path.name} has schema {schema}, this kickwheel knows {SCHEMA}: update kickwheel"
-            raise EnvironmentFault("STATE_TOO_NEW", message)
+            raise SurroundingsError("STATE_TOO_NEW", message)
         return cls(path, data)
 
     def save(self) -> None:

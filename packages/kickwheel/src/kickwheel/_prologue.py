@@ -7,8 +7,9 @@ one and keep this order and these links between identities.
 from typing import ClassVar, Final, Literal, TypeAlias, final
 
 import msgspec
-from kickwheel_protocol import JsonObject, freeze_json, thaw_json
 from msgspec import Struct
+
+from kickwheel_protocol import JsonObject, freeze_json, thaw_json
 
 
 class _Record(Struct, frozen=True, gc=False, rename="camel"):

@@ -1,10 +1,10 @@
 """Course regions in a package's source, and the texts derived from them: pure functions of the text.
 
-    # [solution 05.2]
-    …the reference text…
-    # [starter]                 optional: what the learner gets instead, as comments
-    # return None
-    # [/solution]
+# [solution 05.2]
+…the reference text…
+# [starter]                 optional: what the learner gets instead, as comments
+# return None
+# [/solution]
 """
 
 import re
@@ -97,9 +97,7 @@ class _Splitter:
             mark = inner.strip()
             if mark == _CLOSE:
                 indent = line[: len(line) - len(line.lstrip())]
-                return Region(
-                    opened[1], int(opened[2]), indent, start, tuple(reference), _frozen(starter)
-                )
+                return Region(opened[1], int(opened[2]), indent, start, tuple(reference), _frozen(starter))
             if mark == _STARTER and starter is None:
                 starter = []
             elif self._is_snippet(mark):

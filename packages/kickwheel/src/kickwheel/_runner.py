@@ -11,9 +11,9 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import IO, cast
 
-from kickwheel._errors import EnvironmentFault
+from kickwheel._errors import SurroundingsError
 
 DEFAULT_TIMEOUT = 60
 _CHILD = Path(__file__).with_name("_child.py")
@@ -39,6 +39,7 @@ class CaseResult:
     outcome: str
     message: str
     frames: tuple[Frame, ...]
+    task_marks: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,23 +106,28 @@ def run_focused(
         (place / "spec.json").write_text(json.dumps(spec), "utf-8")
         (place / "cwd").mkdir()
         command = [sys.executable, "-P", "-B", str(_CHILD), str(place / "spec.json")]
-        ended, output = run_bounded(command, place / "cwd", timeout)
-        return _read(place / "report", ended, output, expected)
+        return _read(place / "report", run_bounded(command, place / "cwd", timeout), expected)
 
 
-def run_bounded(command: Sequence[str], cwd: Path, timeout: float) -> tuple[int | None, str]:
-    """Run a command in a process group of its own; `None` as its exit code means it was ended for time.
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A child process that is over; `code` is `None` when it was ended for time."""
 
-    Nothing of the group outlives this call, however it is left.
-    """
-    with tempfile.TemporaryFile() as sink:
+    code: int | None
+    output: str
+    errors: str
+
+
+def run_bounded(command: Sequence[str], cwd: Path, timeout: float) -> Ended:
+    """Run a command in a process group of its own; nothing of the group outlives this call."""
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(
             command,
             cwd=cwd,
             env=child_environment(),
             stdin=subprocess.DEVNULL,
-            stdout=sink,
-            stderr=subprocess.STDOUT,
+            stdout=output,
+            stderr=errors,
             start_new_session=os.name == "posix",
         )
         try:
@@ -130,8 +136,12 @@ def run_bounded(command: Sequence[str], cwd: Path, timeout: float) -> tuple[int 
             code = None
         finally:
             _end_group(process)
-        sink.seek(0)
-        return code, sink.read().decode("utf-8", "replace")
+        return Ended(code, _text_of(output), _text_of(errors))
+
+
+def _text_of(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode("utf-8", "replace")
 
 
 def child_environment(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
@@ -156,28 +166,33 @@ def _end_group(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _read(path: Path, ended: int | None, output: str, expected: Path) -> RunReport:
+def _read(path: Path, ended: Ended, expected: Path) -> RunReport:
     lines: list[dict[str, object]] = []
     if path.exists():
         for line in path.read_text("utf-8").splitlines():
             with contextlib.suppress(ValueError):  # the last line of a killed run may be half written
                 lines.append(json.loads(line))
+    return _interpret(lines, ended, expected)
+
+
+def _interpret(lines: list[dict[str, object]], ended: Ended, expected: Path) -> RunReport:
     for line in lines:
         if line["kind"] == "wrong":
-            message = f"the code under test was loaded from {line['found']} instead of {expected}"
-            raise EnvironmentFault("WRONG_CODE_UNDER_TEST", Path(message).as_posix())
+            found = Path(str(line["found"])).as_posix()
+            message = f"the code under test was loaded from {found} instead of {expected.as_posix()}"
+            raise SurroundingsError("WRONG_CODE_UNDER_TEST", message)
     cases = _merge([_case(line) for line in lines if line["kind"] == "test"])
     failure = next((_import_failure(line) for line in lines if line["kind"] == "import"), None)
     finished = any(line["kind"] == "end" for line in lines)
     running = [str(line["test"]) for line in lines if line["kind"] == "running"]
-    crashed = ended is not None and failure is None and (not finished or ended not in (0, 1))
+    crashed = ended.code is not None and failure is None and not (finished and ended.code in (0, 1))
     return RunReport(
         cases=cases,
         import_failure=failure,
-        hung=ended is None,
-        stopped_in=running[-1] if running and (ended is None or crashed) else None,
+        hung=ended.code is None,
+        stopped_in=running[-1] if running and (ended.code is None or crashed) else None,
         crashed=crashed,
-        output=output,
+        output=ended.output + ended.errors,
     )
 
 
@@ -200,6 +215,7 @@ def _case(line: Mapping[str, object]) -> CaseResult:
         outcome=str(line["outcome"]),
         message=str(line["message"]),
         frames=tuple(_frame(frame) for frame in cast("list[dict[str, object]]", line["frames"])),
+        task_marks=cast("int", line["task_marks"]),
     )
 
 

@@ -1,4 +1,4 @@
-"""One printed line an event. The lines hold no words of a language and ask for no width: the same everywhere."""
+"""One printed line an event. It holds no words of a language and asks for no width: the same everywhere."""
 
 import json
 from collections.abc import Mapping
@@ -86,5 +86,5 @@ def _compact(value: object) -> str:
 
 def _table(value: Wire, key: str) -> Wire:
     inner = value[key]
-    assert isinstance(inner, dict)  # noqa: S101 - the wire form of our own records
+    assert isinstance(inner, dict)
     return inner  # pyright: ignore[reportUnknownVariableType]

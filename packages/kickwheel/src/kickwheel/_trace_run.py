@@ -107,10 +107,8 @@ async def run_trace(
     """Run the loop to its end and collect everything it said."""
     model = _Watched(adapter)
     question = UserMessage(id="message-001", content=prompt)
-    events: list[AgentEvent] = []
     async with run_agent_loop(messages=[question], model=model, tools=tools, max_steps=max_steps) as run:
-        async for event in run:
-            events.append(event)
+        events = [event async for event in run]
         result = await run.result
     return TraceOutcome(tuple(events), result, await model.refusal())
 

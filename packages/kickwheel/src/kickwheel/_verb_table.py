@@ -1,4 +1,4 @@
-"""Every verb of the command line as data: the parser, the help text and the reference page all come from here."""
+"""Every verb of the command line as data; the parser, the help text and the reference page come from here."""
 
 from typing import NamedTuple
 

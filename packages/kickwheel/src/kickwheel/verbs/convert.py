@@ -5,7 +5,7 @@ from pathlib import Path
 
 from kickwheel._atomic import write_atomically
 from kickwheel._context import Context, Outcome
-from kickwheel._errors import Refusal
+from kickwheel._errors import RefusedError
 from kickwheel._fixture_input import Json, convert_bodies, records_of
 from kickwheel._output import one_line
 from kickwheel._parse import Options
@@ -15,7 +15,7 @@ def run(context: Context, options: Options) -> Outcome:
     """Write the fixture to `--output`, or print it."""
     dialect = options.text("dialect")
     if dialect is None:
-        raise Refusal("USAGE", context.text("error.convert_needs_dialect"))
+        raise RefusedError("USAGE", context.text("error.convert_needs_dialect"))
     files = options.words("file")
     fixture = convert_bodies(dialect, files, context.text)
     output = options.text("output")
@@ -27,7 +27,7 @@ def run(context: Context, options: Options) -> Outcome:
         write_atomically(Path(output), content.encode())
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or type(error).__name__
-        raise Refusal("USAGE", context.text("error.cannot_write", path=output, reason=reason)) from error
+        raise RefusedError("USAGE", context.text("error.cannot_write", path=output, reason=reason)) from error
     _describe(context, files, fixture)
     context.out.print(context.text("convert.written", path=output, count=len(files)))
     return Outcome(0, {"output": Path(output).as_posix(), "responses": len(files)})

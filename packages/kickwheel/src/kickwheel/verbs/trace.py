@@ -4,16 +4,15 @@ import importlib
 import sys
 from pathlib import Path
 
-from kickwheel_agent_loop import ToolRegistry
-from kickwheel_protocol import to_wire
-from kickwheel_provider_adapter import FixtureProviderAdapter, FixtureProviderError
-
 from kickwheel._context import Context, Outcome
-from kickwheel._errors import Refusal
+from kickwheel._errors import RefusedError
 from kickwheel._fixture_input import DEFAULT_FIXTURE, convert_bodies, default_fixture_path, open_fixture
 from kickwheel._parse import Options
 from kickwheel._trace_lines import event_line, prologue_line
 from kickwheel._trace_run import DEFAULT_MAX_STEPS, DEFAULT_PROMPT, default_tools, trace_fixture
+from kickwheel_agent_loop import ToolRegistry
+from kickwheel_protocol import to_wire
+from kickwheel_provider_adapter import FixtureProviderAdapter, FixtureProviderError
 
 MAX_STEPS_LIMIT = 64
 
@@ -25,7 +24,7 @@ def run(context: Context, options: Options) -> Outcome:
     if options.flag("prologue"):
         return _run_prologue(context)
     if options.flag("mine"):
-        from kickwheel.verbs import verify  # noqa: PLC0415 - needs the course engine
+        from kickwheel.verbs import verify
 
         return verify.trace_mine(context, options)
     shown = " ".join(Path(file).as_posix() for file in files) or f"fixtures/{DEFAULT_FIXTURE}"
@@ -40,14 +39,14 @@ def run(context: Context, options: Options) -> Outcome:
 def _check(context: Context, options: Options, files: tuple[str, ...]) -> None:
     steps = options.number("max_steps")
     if steps is not None and not 1 <= steps <= MAX_STEPS_LIMIT:
-        raise Refusal("USAGE", context.text("error.max_steps", limit=MAX_STEPS_LIMIT))
+        raise RefusedError("USAGE", context.text("error.max_steps", limit=MAX_STEPS_LIMIT))
     if options.text("dialect") is not None:
         if not files:
-            raise Refusal("USAGE", context.text("error.dialect_needs_files"))
+            raise RefusedError("USAGE", context.text("error.dialect_needs_files"))
     elif len(files) > 1:
-        raise Refusal("USAGE", context.text("error.one_fixture"))
+        raise RefusedError("USAGE", context.text("error.one_fixture"))
     if options.flag("prologue") and (files or options.flag("mine")):
-        raise Refusal("USAGE", context.text("error.prologue_alone"))
+        raise RefusedError("USAGE", context.text("error.prologue_alone"))
 
 
 def _open(context: Context, options: Options, files: tuple[str, ...]) -> FixtureProviderAdapter:
@@ -82,24 +81,24 @@ def _load_tools(context: Context, name: str | None) -> ToolRegistry:
         return default_tools()
     module, _, attribute = name.partition(":")
     if not module or not attribute:
-        raise Refusal("USAGE", context.text("error.tools_form", name=name))
+        raise RefusedError("USAGE", context.text("error.tools_form", name=name))
     sys.path.insert(0, str(Path.cwd()))
     try:
         found: object = getattr(importlib.import_module(module), attribute)
     except (Exception, SystemExit) as error:
         reason = f"{type(error).__name__}: {error}"
-        raise Refusal("USAGE", context.text("error.tools_import", name=name, reason=reason)) from error
+        raise RefusedError("USAGE", context.text("error.tools_import", name=name, reason=reason)) from error
     if not isinstance(found, ToolRegistry):
-        raise Refusal("USAGE", context.text("error.tools_type", name=name, found=type(found).__name__))
+        raise RefusedError("USAGE", context.text("error.tools_type", name=name, found=type(found).__name__))
     return found
 
 
 def _run_prologue(context: Context) -> Outcome:
-    from kickwheel._prologue import run_prologue  # noqa: PLC0415 - only this option needs it
+    from kickwheel._prologue import run_prologue
 
     wire = run_prologue().to_wire()
     events = wire["events"]
-    assert isinstance(events, list)  # noqa: S101 - the wire form of our own record
+    assert isinstance(events, list)
     for event in events:  # pyright: ignore[reportUnknownVariableType]
         context.out.print(prologue_line(event, context.out))  # pyright: ignore[reportUnknownArgumentType]
     return Outcome(0, {"fixture": None, **wire})

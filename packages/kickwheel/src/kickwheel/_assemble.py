@@ -1,0 +1,57 @@
+"""One runtime of the learner's green checkpoints and the reference for the rest, in a temporary folder."""
+
+import json
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import cast
+
+from kickwheel._course import Checkpoint, load_course
+from kickwheel._fixture_input import DEFAULT_FIXTURE
+from kickwheel._messages import COURSE_FOLDER, LANGUAGES
+from kickwheel._packages import PACKAGES, write_derived
+from kickwheel._practice import Practice
+from kickwheel._runner import DEFAULT_TIMEOUT, run_bounded
+
+Json = dict[str, object]
+
+_LAUNCH = (
+    "import sys; sys.path.insert(0, sys.argv.pop(1)); from kickwheel.__main__ import main; sys.exit(main())"
+)
+
+
+def assemble(practice: Practice, target: Path) -> tuple[Checkpoint, ...]:
+    """Write all six packages to `target`; returns the checkpoints whose modules are the learner's."""
+    for package in PACKAGES:
+        write_derived(package, target, None)
+    _add_data(target / "kickwheel" / "course")
+    green = tuple(c for c in load_course().checkpoints if practice.state(c) == "green")
+    for checkpoint in green:
+        for module in checkpoint.modules:
+            place = target / checkpoint.package / module
+            shutil.copyfile(practice.package(checkpoint) / module, place)
+    return green
+
+
+def trace_assembled(target: Path, words: Sequence[str], *, timeout: float = DEFAULT_TIMEOUT) -> Json:
+    """The JSON object of `kickwheel trace` on an assembled runtime, in a process of its own.
+
+    A runtime that breaks before it can answer gives exit 1 and the last line it said.
+    """
+    command = [sys.executable, "-P", "-B", "-c", _LAUNCH, str(target), "trace", "--json", *words]
+    ended = run_bounded(command, target, timeout)
+    try:
+        return cast("Json", json.loads(ended.output))
+    except ValueError:
+        last = ended.errors.strip().splitlines()[-1:] or [f"no answer within {timeout} seconds"]
+        error = {"code": "RUNTIME_BROKEN", "message": last[0]}
+        return {"exit": 1, "fixture": None, "events": [], "result": None, "error": error}
+
+
+def _add_data(course: Path) -> None:
+    """What `trace` itself reads: its texts and the fixture that ships."""
+    (course / "fixtures").mkdir(parents=True)
+    for language in LANGUAGES:
+        shutil.copy(COURSE_FOLDER / f"messages.{language}.toml", course)
+    shutil.copy(COURSE_FOLDER / "fixtures" / DEFAULT_FIXTURE, course / "fixtures")

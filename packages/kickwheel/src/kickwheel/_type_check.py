@@ -1,0 +1,90 @@
+"""Runs basedpyright over a learner's folder, a starter or a mutated package, with a practice folder's settings."""
+
+import json
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from kickwheel._course import Checkpoint
+from kickwheel._errors import SurroundingsError
+from kickwheel._messages import COURSE_FOLDER, Messages
+from kickwheel._practice import Practice
+from kickwheel._runner import Ended, find_tool, run_bounded
+
+CHECKER = "basedpyright"
+INSTALL_LINE = "pip install basedpyright"
+TYPE_CHECKING_MODE = "standard"
+"""The mode of a practice folder, also written into its `pyproject.toml`."""
+
+_TIMEOUT = 180.0
+
+
+@dataclass(frozen=True, slots=True)
+class TypeFault:
+    """One error of the type checker; `line` counts from 1."""
+
+    file: str
+    line: int
+    message: str
+
+    def place(self) -> str:
+        """`file:line`."""
+        return f"{self.file}:{self.line}"
+
+    def as_json(self) -> dict[str, object]:
+        """The object shown in JSON."""
+        return {"file": self.file, "line": self.line, "message": self.message}
+
+
+def find_checker(text: Messages) -> str:
+    """The path of the type checker, or `TOOL_MISSING` with the line that installs it."""
+    tool = find_tool(CHECKER)
+    if tool is None:
+        raise SurroundingsError("TOOL_MISSING", text("error.tool_missing", tool=CHECKER, line=INSTALL_LINE))
+    return tool
+
+
+def check_checkpoint(checker: str, checkpoint: Checkpoint, practice: Practice | None) -> list[TypeFault]:
+    """Check a learner's package and its focused file, or, outside a folder, the focused file alone."""
+    if practice is None:
+        return check_paths(checker, [COURSE_FOLDER / checkpoint.test_file], [], COURSE_FOLDER)
+    paths = [practice.package(checkpoint), practice.folder / checkpoint.test_file]
+    return check_paths(checker, paths, [practice.work(checkpoint)], practice.folder)
+
+
+def check_paths(
+    checker: str, paths: Sequence[Path], extra_paths: Sequence[Path], root: Path
+) -> list[TypeFault]:
+    """The errors over `paths`; `extra_paths` are searched before what is installed, files relative to `root`."""
+    with tempfile.TemporaryDirectory(prefix="kickwheel-types-", ignore_cleanup_errors=True) as folder:
+        config = Path(folder) / "pyrightconfig.json"
+        settings = {
+            "include": [str(path.resolve()) for path in paths],
+            "extraPaths": [str(path.resolve()) for path in extra_paths],
+            "typeCheckingMode": TYPE_CHECKING_MODE,
+        }
+        config.write_text(json.dumps(settings), "utf-8")
+        command = [checker, "-p", str(config), "--pythonpath", sys.executable, "--outputjson"]
+        ended = run_bounded(command, Path(folder), _TIMEOUT)
+    return _read(ended, root.resolve())
+
+
+def _read(ended: Ended, root: Path) -> list[TypeFault]:
+    try:
+        if ended.code not in (0, 1):
+            raise ValueError(ended.code)
+        found = cast("dict[str, list[dict[str, object]]]", json.loads(ended.output))
+    except ValueError as error:
+        tail = (ended.output + ended.errors).strip().splitlines()[-1:] or ["no output"]
+        raise SurroundingsError("TOOL_MISSING", f"{CHECKER} did not run: {tail[0]}") from error
+    return [_fault(entry, root) for entry in found["generalDiagnostics"] if entry["severity"] == "error"]
+
+
+def _fault(entry: dict[str, object], root: Path) -> TypeFault:
+    path = Path(str(entry["file"]))
+    shown = path.relative_to(root) if path.is_relative_to(root) else path
+    span = cast("dict[str, dict[str, int]]", entry.get("range", {"start": {"line": 0}}))
+    return TypeFault(shown.as_posix(), span["start"]["line"] + 1, str(entry["message"]).splitlines()[0])

@@ -1,0 +1,47 @@
+"""`kickwheel dev check`: the authors' check of one checkpoint, or of all."""
+
+from dataclasses import asdict
+
+from kickwheel._bar import progress
+from kickwheel._context import Context, Outcome
+from kickwheel._course import Checkpoint, load_course
+from kickwheel._dev_check import CheckpointChecker, DevCheck
+from kickwheel._errors import CourseDataError
+from kickwheel._parse import Options
+from kickwheel._repo import contract_lines, find_repository
+from kickwheel._type_check import find_checker
+
+
+def run(context: Context, options: Options) -> Outcome:
+    """Exit 1 when a check fails; each fault names its file."""
+    root = find_repository(context.text)
+    try:
+        course = load_course()
+    except CourseDataError as error:
+        return _answer(context, [DevCheck("", "data", "fail", error.message)])
+    word = options.text("id")
+    chosen = course.checkpoints if word is None else (course.find(word, context.text),)
+    contract = contract_lines(root / "spec")
+    checker = find_checker(context.text)
+    checks: list[DevCheck] = []
+    with progress([c.folder_name for c in chosen], context) as advance:
+        for checkpoint in chosen:
+            done = _check(CheckpointChecker(root, checkpoint, checker, contract), checkpoint)
+            checks += done
+            advance(checkpoint.folder_name, good=all(check.status == "ok" for check in done))
+    return _answer(context, checks)
+
+
+def _check(checker: CheckpointChecker, checkpoint: Checkpoint) -> list[DevCheck]:
+    return [DevCheck(checkpoint.id, "data", "ok", ""), *checker.run()]
+
+
+def _answer(context: Context, checks: list[DevCheck]) -> Outcome:
+    out = context.out
+    for check in checks:
+        mark, style = ("✓", "green") if check.status == "ok" else ("✗", "red")
+        out.print(f"{out.style(mark, style)} {check.checkpoint} {check.name}")
+        for fault in check.detail.split("; ") if check.detail else []:
+            out.print(f"    {fault}")
+    bad = any(check.status != "ok" for check in checks)
+    return Outcome(1 if bad else 0, {"checks": [asdict(check) for check in checks]})
