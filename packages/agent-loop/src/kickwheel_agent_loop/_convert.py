@@ -1,6 +1,7 @@
 """Outputs of known classes become plain data; everything else is refused by the name of its class (checkpoint
 06).
- Only the classes named here may run code of their own. A class is known by its place in the class chain,
+
+Only the classes named here may run code of their own. A class is known by its place in the class chain,
 which no metaclass, property or hook can forge, so all tests are by identity.
 """
 
@@ -31,7 +32,8 @@ class _Model(Protocol):
 def converted(value: object) -> object:
     """Make plain data of a value of a known class: one level is enough, what it holds is looked at in its
     turn.
-     Raises `UnserializableOutputError` for any other class; errors of the value's own code come out as they
+
+    Raises `UnserializableOutputError` for any other class; errors of the value's own code come out as they
     are.
     """
     plain = value
@@ -128,7 +130,7 @@ def _exact(chain: tuple[type, ...], value: object) -> object:
 
 
 def _dump_model(chain: tuple[type, ...], value: object) -> object:
-    """Dump a pydantic model. If there is one, its package is loaded already: it is never imported from here."""
+    """Dump a pydantic model. Its package is loaded if there is one: it is never imported from here."""
     module = sys.modules.get("pydantic.main")
     base = None if module is None else vars(module).get("BaseModel")
     if base is None or not _is_one_of(chain, base):

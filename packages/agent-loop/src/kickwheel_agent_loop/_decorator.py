@@ -28,7 +28,8 @@ def tool(
     function: object = _MISSING, /, *, name: str | None = None, description: str | None = None
 ) -> ToolDefinition[dict[str, object], object] | ToolDecorator:
     """Make a tool of a `def` or `async def` function, used as `@tool` or `@tool(name=..., description=...)`.
-     The name defaults to the function's own, the description to its whole docstring. Arguments are bound by
+
+    The name defaults to the function's own, the description to its whole docstring. Arguments are bound by
     name and validated strictly against the annotations: no text for a number, no `True` for a 1. A parameter
     annotated exactly `ToolContext` receives the context and is no argument. `.parameters` is the JSON Schema
     of the rest, `.function` the function itself. Raises `ToolContractError` with `INVALID_TOOL_DEFINITION`

@@ -45,7 +45,8 @@ class AnyTool(Protocol):
 @final
 class ToolDefinition(Struct, Generic[In, Out], frozen=True, eq=False):
     """One tool, immutable and independent of what it was made from (checkpoint 06).
-     `name` and `description` are not blank and kept untrimmed. `parameters` is a frozen JSON Schema or
+
+    `name` and `description` are not blank and kept untrimmed. `parameters` is a frozen JSON Schema or
     `None`; it only describes, `validate` decides. `validate(arguments)` answers `Valid(value)` or
     `Invalid(error)` and must have no effect. `function` is what `@tool` decorated, else `None`. `executor` is
     the function given as `execute`, as it is; `execute(value, context)` calls it and always gives an
@@ -107,7 +108,8 @@ def define_tool(
     parameters: Mapping[str, object] | None = None,
 ) -> ToolDefinition[In, Out]:
     """Define a tool by its two halves (checkpoint 06).
-     `validate` gets the call's arguments, a frozen `JsonObject`, and answers `Valid(value)` or
+
+    `validate` gets the call's arguments, a frozen `JsonObject`, and answers `Valid(value)` or
     `Invalid(error)` at once: it is never awaited. Only a `Valid` value reaches `execute(value, context)`, a
     plain or an `async` function. `parameters` is a JSON Schema object to show to a model; a frozen copy is
     kept. Raises `ToolContractError` with `INVALID_TOOL_DEFINITION` for a blank or non-string name or
@@ -138,7 +140,7 @@ def definition_of(tool: object) -> ToolDefinition[object, object]:
 
 
 def _read(tool: object, attribute: str, *, optional: bool = False) -> object:
-    """Read an attribute once. Whatever goes wrong in it, the caller learns which attribute of a tool it was."""
+    """Read an attribute once; whatever goes wrong in it, the error says which one of which class it was."""
     try:
         return getattr(tool, attribute)
     except Exception as error:

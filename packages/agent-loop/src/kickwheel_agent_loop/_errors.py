@@ -1,8 +1,10 @@
 """The errors of this package.
-     Exception ├── ToolContractError          the caller's mistake: a bad definition, batch or call
-    (checkpoint 06) └── NonRecoverableToolError    the tool's own stop: never turned into a result message
-    (checkpoint 06)
- Everything else that goes wrong inside a tool is data: a result message whose content holds one of the
+
+    Exception
+    ├── ToolContractError          the caller's mistake: a bad definition, batch or call     (checkpoint 06)
+    └── NonRecoverableToolError    the tool's own stop: never turned into a result message   (checkpoint 06)
+
+Everything else that goes wrong inside a tool is data: a result message whose content holds one of the
 recoverable codes. `code` is part of the API; the wording is not.
 """
 
@@ -32,7 +34,8 @@ RECOVERABLE_TOOL_CODES: Final = (
 
 class ToolContractError(Exception):
     """The caller broke the tool contract; nothing was changed and no tool ran (checkpoint 06).
-     `code` is one of `INVALID_TOOL_DEFINITION`, `INVALID_TOOL_BATCH`, `DUPLICATE_TOOL_NAME`,
+
+    `code` is one of `INVALID_TOOL_DEFINITION`, `INVALID_TOOL_BATCH`, `DUPLICATE_TOOL_NAME`,
     `INVALID_TOOL_CALL`. When code of a definition raised, that error is the `__cause__`.
     """
 
@@ -52,7 +55,8 @@ class ToolContractError(Exception):
 
 class NonRecoverableToolError(Exception):
     """Raised by a tool to say: do not show this to the model, stop (checkpoint 06).
-     `execute_tool_call` raises the same object again, also out of an exception group, and makes no result
+
+    `execute_tool_call` raises the same object again, also out of an exception group, and makes no result
     message of it. It may be subclassed; another exception with the same name, code or text is not one.
     """
 

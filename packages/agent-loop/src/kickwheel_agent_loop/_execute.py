@@ -1,11 +1,12 @@
 """One tool call becomes one result message, or an exception that must not be hidden (checkpoint 06).
- The order of a call: abort check, acceptance, lookup, validation, execution, serialization. Nothing has an
+
+The order of a call: abort check, acceptance, lookup, validation, execution, serialization. Nothing has an
 effect before the arguments were approved, and an abort wins at each step.
 """
 
 import asyncio
 import inspect
-from typing import Final, NoReturn, cast
+from typing import Final, NoReturn
 
 from kickwheel_agent_loop._definition import ToolDefinition
 from kickwheel_agent_loop._errors import (
@@ -33,12 +34,14 @@ async def execute_tool_call(
 ) -> ToolResultMessage:
     """Execute one tool call of the model: always a linked, bounded result message, or a raise (checkpoint
     06).
-     The message is `ToolResultMessage("tool-result-" + id, id, name, content, is_error)`. Its content has at
+
+    The message is `ToolResultMessage("tool-result-" + id, id, name, content, is_error)`. Its content has at
     most 4096 code points: text as the tool returned it, anything else as canonical JSON. With `is_error` it
     is `{"error":{"code":...,"message":...}}` with one of the codes `TOOL_NOT_FOUND`,
     `TOOL_ARGUMENTS_INVALID`, `TOOL_VALIDATION_FAILED`, `TOOL_EXECUTION_FAILED`,
     `TOOL_OUTPUT_SERIALIZATION_FAILED`.
-     Raises `signal.reason` at once when the signal is aborted; `CancelledError` when the awaiting task is
+
+    Raises `signal.reason` at once when the signal is aborted; `CancelledError` when the awaiting task is
     cancelled, after the executor has ended; `ToolContractError` with `INVALID_TOOL_CALL` for what is no
     registry or no genuine call; the tool's own `NonRecoverableToolError`; and exits such as
     `KeyboardInterrupt`. `TypeError` for a `signal` that is none; without one the call is never aborted.
@@ -57,7 +60,8 @@ async def run_call(
     unfinished: "set[asyncio.Future[object]] | None" = None,
 ) -> ToolResultMessage:
     """Do what `execute_tool_call` does, for a signal that is known to be one.
-     Raises the same. An executor that an abort left behind is put into `unfinished` and leaves it when it
+
+    Raises the same. An executor that an abort left behind is put into `unfinished` and leaves it when it
     ends, so that whoever owns the set can wait for it; by default the package holds it itself.
     """
     signal.raise_if_aborted()
@@ -77,7 +81,7 @@ async def run_call(
         # [solution 06.2]
         if type(decision) is Invalid:
             return _error_result(tool_call, TOOL_ARGUMENTS_INVALID, decision.error)
-        value = cast("Valid[object]", decision).value
+        value = decision.value
         # [/solution]
         code = TOOL_EXECUTION_FAILED
         output: object = tool.executor(value, ToolContext(signal, tool_call.id))

@@ -1,6 +1,7 @@
 """Waiting for an executor, while the signal or the caller's own cancellation may end the wait (checkpoint
 06).
- Two ways to be stopped, never mixed up. An abort is data: the executor is told to stop, and the caller goes
+
+Two ways to be stopped, never mixed up. An abort is data: the executor is told to stop, and the caller goes
 on at once with the reason. A cancelled caller is control flow: the executor is told to stop, and waited for.
 """
 
@@ -24,7 +25,8 @@ def _nothing() -> None:
 @final
 class Execution:
     """One executor at work. Its error is kept as data, so none is ever reported as never retrieved.
-     A future or task that the executor returned is waited for as it is; anything else runs in one task of its
+
+    A future or task that the executor returned is waited for as it is; anything else runs in one task of its
     own, whose first step is taken at once where Python can do so.
     """
 
@@ -59,7 +61,8 @@ class Execution:
     async def wait(self, signal: Signal, unfinished: "set[asyncio.Future[object]] | None" = None) -> object:
         """Wait for the end. Returns the value, or raises the executor's error, or the reason of an abort at
         once.
-         An executor that an abort leaves behind stays in `unfinished` until it ends. When the caller is
+
+        An executor that an abort leaves behind stays in `unfinished` until it ends. When the caller is
         cancelled, its `CancelledError` is raised after the executor has ended, and `caller_cancelled` tells
         it from an invented one.
         """
@@ -95,7 +98,7 @@ class Execution:
         # [/solution]
 
     async def _end(self) -> None:
-        """Tell the executor to stop and wait until it has, again for each further cancellation of the caller."""
+        """Tell the executor to stop, again at each further cancellation of the caller, until it has ended."""
         # [solution 06.4]
         self._stopping = True
         self._future.cancel()
@@ -109,8 +112,8 @@ class Execution:
     def _begin(self) -> "asyncio.Future[object]":
         loop = asyncio.get_running_loop()
         if sys.version_info >= (3, 12) and loop.get_task_factory() is None:
-            return asyncio.Task(self._run(), loop=loop, eager_start=True)
-        return loop.create_task(self._run())
+            return cast("asyncio.Future[object]", asyncio.Task(self._run(), loop=loop, eager_start=True))
+        return cast("asyncio.Future[object]", loop.create_task(self._run()))
 
     async def _run(self) -> None:
         """Be the task: await the executor, keep its outcome, wake the caller in the same turn."""

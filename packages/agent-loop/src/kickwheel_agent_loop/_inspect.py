@@ -1,4 +1,4 @@
-"""Looking at foreign objects without running any code of them, and letting go of foreign awaitables quietly."""
+"""Looking at foreign objects without running their code, and letting go of foreign awaitables quietly."""
 
 import asyncio
 from collections.abc import Callable

@@ -39,7 +39,7 @@ def is_fatal(error: BaseException) -> bool:
 
 
 def message_or_raise(error: BaseException, signal: Signal) -> str:
-    """Give the message that the model may read, or raise what must not be hidden: the table of this module."""
+    """Give the message that the model may read, or raise what must not be hidden: the table above."""
     # [solution 06.3]
     if is_fatal(error):
         raise error

@@ -1,6 +1,7 @@
 """What a tool returned becomes the content of its result message: text as it is, all else as bounded JSON
 (06).
- The budgets bound the work, not only the text: whatever a tool returns, no more of it is looked at than can
+
+The budgets bound the work, not only the text: whatever a tool returns, no more of it is looked at than can
 be written.
 """
 
@@ -49,7 +50,8 @@ class _FullError(Exception):
 
 def render(output: object) -> str:
     """Write an output as content: at most 4096 code points, with one marker at the end if it was cut.
-     Raises `UnserializableOutputError` for what has no JSON form, and whatever the conversion of a known
+
+    Raises `UnserializableOutputError` for what has no JSON form, and whatever the conversion of a known
     class raises.
     """
     if type(output) is str:
@@ -68,7 +70,7 @@ def render_error(code: str, message: str) -> str:
 
 
 def quote(text: str) -> str:
-    """Write a string as JSON: non-ASCII stays raw, except for lone surrogates, which no encoding could carry."""
+    """Write a string as JSON: non-ASCII stays raw, except lone surrogates, which no encoding could carry."""
     quoted = encode_basestring(text)
     if text.isascii():
         return quoted
@@ -77,7 +79,8 @@ def quote(text: str) -> str:
 
 def _quick(output: object) -> str | None:
     """Write a small flat value without the walk, or `None`.
-     At most seven values at depth 0 or 1 and six keys: of all budgets only the cap could come into play, and
+
+    At most seven values at depth 0 or 1 and six keys: of all budgets only the cap could come into play, and
     that is looked at. So the text is the one that the walk would have written.
     """
     if type(output) is not dict:

@@ -1,4 +1,4 @@
-"""The set of tools a run may use: names are unique, and a batch is added whole or not at all (checkpoint 06)."""
+"""The tools a run may use: names are unique, a batch is added whole or not at all (checkpoint 06)."""
 
 from collections.abc import Sequence
 from typing import cast, final
@@ -11,7 +11,8 @@ from kickwheel_agent_loop._inspect import class_name
 @final
 class ToolRegistry:
     """Tools by name, in the order they were registered (checkpoint 06).
-     Takes a list or tuple of tools by the rules of `register_many`; if it raises, no registry exists. A
+
+    Takes a list or tuple of tools by the rules of `register_many`; if it raises, no registry exists. A
     lookup costs the same whatever the number of tools.
     """
 
@@ -33,7 +34,8 @@ class ToolRegistry:
 
     def register_many(self, tools: Sequence[AnyTool]) -> None:
         """Add all tools of an exact list or tuple, or none.
-         Raises `ToolContractError`: `INVALID_TOOL_BATCH` for any other container, which is not iterated;
+
+        Raises `ToolContractError`: `INVALID_TOOL_BATCH` for any other container, which is not iterated;
         `INVALID_TOOL_DEFINITION` for the first entry that is no tool; `DUPLICATE_TOOL_NAME` for a name that
         is taken or comes twice. All definitions are read before names are compared.
         """

@@ -1,5 +1,6 @@
 """A function's parameters become a strict validator and a JSON Schema: once, at decoration (checkpoint 06).
- msgspec does both from the same annotations, so what the schema tells a model is what the validator accepts.
+
+msgspec does both from the same annotations, so what the schema tells a model is what the validator accepts.
 Arguments are converted into a `TypedDict` made of the parameters: absent ones stay absent, so that the
 function's own defaults apply, and nothing is coerced but JSON's own forms (an integer for a `float`, text for
 dates and UUIDs).
@@ -9,7 +10,8 @@ import inspect
 import sys
 import typing
 from collections.abc import Callable, Mapping
-from typing import Final, NoReturn, NotRequired, Required, TypeAlias, TypedDict, cast
+from contextlib import suppress
+from typing import Final, NoReturn, NotRequired, Protocol, Required, TypeAlias, TypedDict, cast
 
 import msgspec
 
@@ -29,12 +31,22 @@ from kickwheel_protocol import (
 Arguments: TypeAlias = dict[str, object]
 """The converted arguments of one call by parameter name; absent ones are left to the function's defaults."""
 
+
+class _Qualifier(Protocol):
+    """`Required` or `NotRequired`, given an annotation that is known at run time only."""
+
+    def __getitem__(self, annotation: object, /) -> object: ...
+
+
 _NAMED: Final = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+_optional: Final = cast("_Qualifier", NotRequired)
+_required: Final = cast("_Qualifier", Required)
+_typed_dict: Final = cast("Callable[[str, dict[str, object]], type[Arguments]]", TypedDict)
 _SAFE_INTEGER: Final = 2**53 - 1  # JSON numbers beyond it are not exact for every reader
 
 
 class Parameters:
-    """The parameters that arguments are bound to, and the name of the one that receives the context, if any."""
+    """The parameters that arguments are bound to, and the name of the one that receives the context."""
 
     __slots__ = ("context_name", "defaults", "hints")
 
@@ -50,7 +62,7 @@ class Parameters:
 
 
 def derive_validator(parameters: Parameters) -> Callable[[object], ToolValidation[Arguments]]:
-    """Make the strict validator. Raises `ToolContractError` for an annotation that msgspec cannot convert to."""
+    """Make the strict validator. Raises `ToolContractError` for an annotation it could not keep to."""
     shape = _shape(parameters)
 
     def validate(arguments: object, /) -> ToolValidation[Arguments]:
@@ -60,7 +72,7 @@ def derive_validator(parameters: Parameters) -> Callable[[object], ToolValidatio
             if type(frozen) is Invalid:
                 return frozen
             arguments = frozen
-        given = cast("Arguments", thaw_json(cast("JsonObject", arguments)))
+        given = thaw_json(arguments)
         try:
             converted: Arguments = msgspec.convert(given, shape)
         except msgspec.ValidationError as error:
@@ -117,8 +129,9 @@ def _named_parameters(function: Callable[..., object]) -> Mapping[str, inspect.P
 
 def _signature(function: Callable[..., object]) -> inspect.Signature:
     if sys.version_info >= (3, 14):
-        import annotationlib  # annotations are lazy there; one that fails, such as the return type, must not matter
+        import annotationlib
 
+        # Annotations are lazy there, and one that fails, such as the return type, must not matter.
         return inspect.signature(function, annotation_format=annotationlib.Format.FORWARDREF)
     return inspect.signature(function)
 
@@ -162,7 +175,7 @@ def _mentions_context(annotation: object) -> bool:
             continue
         seen.append(hint)
         pending += cast("list[object]", hint) if isinstance(hint, list) else typing.get_args(hint)
-        pending.append(getattr(hint, "__value__", None))
+        pending.append(getattr(cast("object", hint), "__value__", None))
     return False
 
 
@@ -170,15 +183,14 @@ def _shape(parameters: Parameters) -> type[Arguments]:
     """Make the `TypedDict` of the arguments, and have msgspec look at all of it now rather than at the first
     call.
     """
-    fields = {
-        name: NotRequired[hint] if name in parameters.defaults else Required[hint]  # pyright: ignore
+    fields: dict[str, object] = {
+        name: (_optional if name in parameters.defaults else _required)[hint]
         for name, hint in parameters.hints.items()
     }
     try:
-        shape = TypedDict("Arguments", fields)  # pyright: ignore
-        msgspec.convert({}, shape)
-    except msgspec.ValidationError:
-        pass
+        shape = _typed_dict("Arguments", fields)
+        with suppress(msgspec.ValidationError):
+            msgspec.convert({}, shape)
     except Exception as error:
         refuse("an annotation cannot be validated against", error)
     return shape
