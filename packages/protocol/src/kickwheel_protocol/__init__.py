@@ -10,6 +10,7 @@ from ._events import (
     ToolStarted,
 )
 from ._json import JsonArray, JsonObject, JsonPrimitive, JsonValue, freeze_json, thaw_json
+from ._linkage import TranscriptIssue, TranscriptIssueCode
 from ._messages import (
     AssistantBlock,
     AssistantMessage,
@@ -44,8 +45,8 @@ from ._parse import (
 from ._ports import Model, ModelStream, Signal
 from ._runs import CancelledRun, CompletedRun, FailedRun, MaxStepsRun, RunError, RunResult
 from ._tools import Invalid, Tool, ToolContext, ToolValidation, Valid
-from ._transcript import TranscriptIssue, validate_transcript
-from ._wire import dump_json, to_wire
+from ._transcript import validate_transcript
+from ._wire import WireRecord, dump_json, to_wire
 
 __all__ = [
     "AgentEvent",
@@ -89,9 +90,11 @@ __all__ = [
     "ToolStarted",
     "ToolValidation",
     "TranscriptIssue",
+    "TranscriptIssueCode",
     "Usage",
     "UserMessage",
     "Valid",
+    "WireRecord",
     "dump_json",
     "freeze_json",
     "parse_chunk",

@@ -1,133 +1,312 @@
 """JSON values that cannot change, and the one door through which outside data becomes such a value."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final, NoReturn, TypeAlias, final
+from collections.abc import Callable, Iterator, Mapping
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast, final, overload
 
-from ._checks import MAX_COUNT, has_surrogate, type_name
-from ._errors import ProtocolError, Step, render_path
+from ._checks import DICT, LIST, MAX_COUNT, MISSING, TUPLE, has_surrogate, not_a
+from ._errors import Refusal
 
-MAX_DEPTH: Final = 128
+MAX_DEPTH: Final = (
+    128  # containers, the outermost counted; far below where any Python's recursion gives out (03.107)
+)
+UNASKED: Final = 200_000  # containers frozen before anybody counts what shared parts add up to
+MAX_VALUES: Final = (
+    10_000_000  # what sharing may multiply values to; forty doublings would make 2**40 (03.98)
+)
+TOO_DEEP: Final = f"more than {MAX_DEPTH} containers deep"
+
+_type: Final[Callable[[object], type[object]]] = type  # `type` of an `Any` would be unknown to a type checker
 
 JsonPrimitive: TypeAlias = str | int | float | bool | None
-JsonArray: TypeAlias = "tuple[JsonValue, ...]"
-JsonValue: TypeAlias = "JsonPrimitive | JsonArray | JsonObject"
+"""A JSON scalar: exact types, finite floats, integers within ±(2**53 - 1), no lone surrogates."""
+JsonArray: TypeAlias = tuple["JsonValue", ...]
+"""A frozen JSON array."""
 
 if TYPE_CHECKING:
-    _Base = Mapping[str, JsonValue]
+    _Base = Mapping[str, "JsonValue"]
 else:
-    _Base = dict
+    _Base = dict  # lookups, equality, iteration and every JSON encoder work on it in C
 
 
 @final
 class JsonObject(_Base):
-    """placeholder"""
+    """A deeply immutable JSON object: equal to a `dict` with equal items, hashable, picklable (checkpoints
+    01, 03).
+
+    Made by `freeze_json` and by `ToolCall`; `JsonObject({...})` does the same and raises `ProtocolError`
+    for anything but an exact `dict` of JSON values. Every way of changing it raises `TypeError`; so does
+    subclassing. Keys keep their order, which has no part in equality or hash. Arrays inside are tuples.
+    Copies are the object itself.
+    """
 
     __slots__ = ("_depth", "_hash")
+
     if TYPE_CHECKING:
-        def __init__(self, value: object = ..., /) -> None: ...
-        def __getitem__(self, key: str, /) -> JsonValue: ...
-        def __iter__(self): ...
+
+        def __init__(self, value: Mapping[str, object] = ..., /) -> None: ...
+        def __getitem__(self, key: str, /) -> "JsonValue": ...
+        def __iter__(self) -> Iterator[str]: ...
         def __len__(self) -> int: ...
+
     else:
-        def __new__(cls, value={}, /):
-            return freeze_json(value)
-        def __init__(self, value=None, /):
-            pass
-        def _refuse(self, *args, **kwargs):
-            raise TypeError("a JsonObject cannot change")
-        __setitem__ = __delitem__ = update = pop = popitem = clear = setdefault = __ior__ = _refuse
+
+        def __new__(cls, value=MISSING, /):
+            return freeze_object({} if value is MISSING else value, "value")
+
+        def __init__(self, value=MISSING, /):
+            pass  # a `dict` would take items in here, and at any later time again
+
+        def __init_subclass__(cls):
+            raise TypeError("JsonObject is final and cannot be subclassed")
+
+        def _refuse(self, *_args, **_kwargs):
+            raise TypeError("a JsonObject cannot change; thaw_json makes a copy that can")
+
+        __setitem__ = __delitem__ = __ior__ = _refuse
+        update = setdefault = pop = popitem = clear = _refuse
         __setattr__ = __delattr__ = _refuse
-        def __hash__(self): return hash(frozenset(self.items()))
-        def __reduce__(self): return (freeze_json, (thaw_json(self),))
-        def __copy__(self): return self
-        def __deepcopy__(self, memo): return self
-        def __init_subclass__(cls): raise TypeError("JsonObject is final and cannot be subclassed")
+
+        def __hash__(self):
+            try:
+                return self._hash
+            except AttributeError:
+                value = hash(frozenset(self.items()))
+                _keep_hash(self, value)
+                return value
+
+        def __copy__(self):
+            return self
+
+        def __deepcopy__(self, memo, /):
+            return self
+
+        def __reduce__(self):
+            return (freeze_json, (thaw_json(self),))
 
 
-_new = dict.__new__
-_fill = dict.update
+JsonValue: TypeAlias = JsonPrimitive | JsonArray | JsonObject
+"""Any frozen JSON value; a walk over it ends in `assert_never` (checkpoint 01)."""
 
+if TYPE_CHECKING:
 
-class _Refused(Exception):
-    def __init__(self, reason, *steps):
-        self.reason = reason
-        self.steps = list(steps)
+    def _new(kind: type[JsonObject], /) -> JsonObject: ...
+    def _fill(target: JsonObject, items: dict[str, JsonValue], /) -> None: ...
+    def _kept_depth(target: JsonObject, /) -> int: ...
+    def _keep_depth(target: JsonObject, depth: int, /) -> None: ...
+
+else:
+    _new = dict.__new__
+    _fill = dict.update
+    _kept_depth = JsonObject._depth.__get__
+    _keep_depth = JsonObject._depth.__set__
+    _keep_hash = JsonObject._hash.__set__
 
 
 def freeze_json(value: object, *, path: str = "value") -> JsonValue:
-    """Copy"""
+    """Copy untrusted data into a deeply immutable JSON value, or refuse it whole (checkpoint 03).
+
+    Exact dicts become `JsonObject`s, exact lists and tuples become tuples, scalars stay as they are. What
+    is frozen already, a tuple of frozen parts included, comes back as the same object. Cost: O(size), and
+    O(1) for a `JsonObject`.
+
+    Raises `ProtocolError`, whose path starts with `path` and leads to the first value that is not JSON:
+    another type (a subclass included), NaN, an infinity, an integer beyond ±(2**53 - 1), a lone surrogate,
+    a cycle, a container more than 128 deep, or parts shared so often that they stand for millions of values.
+    """
     if type(value) is JsonObject:
         return value
     try:
-        return _freeze(value, 1)
-    except _Refused as fault:
-        where = render_path(fault.steps[::-1], path)
-        reason = fault.reason
-    raise ProtocolError(where, reason)
+        return read_json(value)
+    except Refusal as refusal:
+        error = refusal.to_error(path)
+    raise error
 
 
-def _freeze(v, level):
-    t = type(v)
-    if t is str:
-        if not v.isascii() and has_surrogate(v):
-            raise _Refused("must not contain lone surrogates")
-        return v
-    if t is int:
-        if not -MAX_COUNT <= v <= MAX_COUNT:
-            raise _Refused("integer")
-        return v
-    if t is bool or v is None:
-        return v
-    if t is float:
-        if v - v != 0.0:
-            raise _Refused("nan")
-        return v
-    if t is JsonObject:
-        if level + json_depth(v) - 1 > MAX_DEPTH:
-            raise _Refused("deep")
-        return v
-    if t is not dict and t is not list and t is not tuple:
-        raise _Refused(f"not JSON: {type_name(v)}")
+def freeze_object(value: object, path: str) -> JsonObject:
+    """Freeze what has to be an object; raise `ProtocolError` otherwise."""
+    try:
+        return read_object(value)
+    except Refusal as refusal:
+        error = refusal.to_error(path)
+    raise error
+
+
+def read_object(value: object) -> JsonObject:
+    """Freeze what has to be an object; raise `Refusal` otherwise."""
+    if type(value) is JsonObject:
+        return value
+    if type(value) is not DICT:
+        raise Refusal(not_a("an object", value))
+    try:
+        return _freeze_object(value, 1, repeat(None, UNASKED))
+    except StopIteration:
+        _check_sharing(value)
+    return _freeze_object(value, 1, repeat(None))
+
+
+def read_json(value: object) -> JsonValue:
+    """Freeze any JSON value; raise `Refusal` otherwise."""
+    if type(value) is DICT:
+        return read_object(value)
+    if type(value) is not LIST and type(value) is not TUPLE:
+        return value if type(value) is JsonObject else _check_scalar(value)
+    try:
+        return _freeze_array(value, 1, repeat(None, UNASKED))
+    except StopIteration:
+        _check_sharing(value)
+    return _freeze_array(value, 1, repeat(None))
+
+
+# The two walks. Each value is tested where it stands and most tests are one comparison by identity; a
+# container costs one tick, so that a value whose parts are shared over and over is noticed before its walk
+# takes years. The walks keep no path: a refusal picks it up on its way out.
+
+
+def _freeze_object(items: dict[Any, Any], level: int, ticks: Iterator[None]) -> JsonObject:
+    next(ticks)
     if level > MAX_DEPTH:
-        raise _Refused("deep")
-    if t is dict:
-        out = {}
-        for k, x in v.items():
-            if type(k) is not str or (not k.isascii() and has_surrogate(k)):
-                raise _Refused("bad key")
-            try:
-                out[k] = _freeze(x, level + 1)
-            except _Refused as f:
-                f.steps.append(k)
-                raise
-        o = _new(JsonObject)
-        _fill(o, out)
-        return o
-    out = []
-    for i, x in enumerate(v):
+        raise Refusal(TOO_DEEP)
+    parts: dict[str, JsonValue] = {}
+    key: Any = None
+    try:
+        for key, value in items.items():
+            if type(key) is not str or not key.isascii():
+                _check_key(key)
+            # [solution 03.1]
+            kind = _type(value)
+            if kind is str:
+                if not value.isascii():
+                    _check_scalar(value)
+            elif kind is int:
+                if not -MAX_COUNT <= value <= MAX_COUNT:
+                    _check_scalar(value)
+            elif kind is dict:
+                value = _freeze_object(value, level + 1, ticks)
+            elif kind is list or kind is tuple:
+                value = _freeze_array(value, level + 1, ticks)
+            elif kind is JsonObject:
+                _check_depth(value, level + 1)
+            elif kind is not bool and value is not None:
+                _check_scalar(value)
+            # [/solution]
+            parts[key] = value
+    except Refusal as refusal:
+        raise refusal.passed(key) from None
+    frozen = _new(JsonObject)
+    _fill(frozen, parts)
+    return frozen
+
+
+def _freeze_array(items: list[Any] | tuple[Any, ...], level: int, ticks: Iterator[None]) -> JsonArray:
+    next(ticks)
+    if level > MAX_DEPTH:
+        raise Refusal(TOO_DEEP)
+    parts: list[JsonValue] = []
+    same = type(items) is tuple
+    try:
+        for value in items:
+            kind = _type(value)
+            if kind is str:
+                if not value.isascii():
+                    _check_scalar(value)
+            elif kind is int:
+                if not -MAX_COUNT <= value <= MAX_COUNT:
+                    _check_scalar(value)
+            elif kind is dict:
+                value = _freeze_object(value, level + 1, ticks)
+                same = False
+            elif kind is list or kind is tuple:
+                part = _freeze_array(value, level + 1, ticks)
+                same = same and part is value
+                value = part
+            elif kind is JsonObject:
+                _check_depth(value, level + 1)
+            elif kind is not bool and value is not None:
+                _check_scalar(value)
+            parts.append(value)
+    except Refusal as refusal:
+        raise refusal.passed(len(parts)) from None
+    return cast(JsonArray, items) if same else tuple(parts)
+
+
+def _check_key(key: object) -> None:
+    if type(key) is not str:
+        raise Refusal.of_key(f"every key must be a string: {not_a('a string', key)}")
+    if has_surrogate(key):
+        raise Refusal.of_key("no key may contain lone surrogates")
+
+
+def _check_scalar(value: object) -> JsonPrimitive:
+    if type(value) is int:
+        if not -MAX_COUNT <= value <= MAX_COUNT:
+            raise Refusal(f"must be from -{MAX_COUNT} to {MAX_COUNT}")
+    elif type(value) is float:
+        if value - value != 0.0:  # NaN and both infinities, and nothing else
+            raise Refusal("must be a finite number")
+    elif type(value) is str:
+        if has_surrogate(value):
+            raise Refusal("must not contain lone surrogates")
+    elif value is not None and type(value) is not bool:
+        raise Refusal(not_a("a JSON value", value))
+    return value
+
+
+def _check_depth(part: JsonObject, level: int) -> None:
+    """Refuse an object that was frozen before and reaches too deep from this level."""
+    if level + _depth(part) - 1 > MAX_DEPTH:
+        raise Refusal(TOO_DEEP)
+
+
+def _depth(part: JsonArray | JsonObject) -> int:
+    """Count the containers on the longest way down; an object remembers it, so that to ask again costs
+    nothing.
+    """
+    if type(part) is JsonObject:
         try:
-            out.append(_freeze(x, level + 1))
-        except _Refused as f:
-            f.steps.append(i)
-            raise
-    if t is tuple and all(a is b for a, b in zip(out, v)):
-        return v
-    return tuple(out)
+            return _kept_depth(part)
+        except AttributeError:
+            pass
+    depth = 0
+    for value in part.values() if type(part) is JsonObject else part:
+        if type(value) is JsonObject or type(value) is tuple:
+            depth = max(depth, _depth(value))
+    depth += 1
+    if type(part) is JsonObject:
+        _keep_depth(part, depth)
+    return depth
 
 
-def json_depth(v) -> int:
-    t = type(v)
-    if t is JsonObject:
-        return 1 + max((json_depth(x) for x in v.values()), default=0)
-    if t is tuple:
-        return 1 + max((json_depth(x) for x in v), default=0)
-    return 0
+def _check_sharing(value: dict[Any, Any] | list[Any] | tuple[Any, ...]) -> None:
+    if _count_values(value, 1, {}) > MAX_VALUES:
+        raise Refusal(f"its shared parts stand for more than {MAX_VALUES} values")
 
 
-def thaw_json(value: object):
-    t = type(value)
-    if t is JsonObject or t is dict:
-        return {k: thaw_json(x) for k, x in value.items()}
-    if t is tuple or t is list:
-        return [thaw_json(x) for x in value]
+def _count_values(value: Any, level: int, known: dict[int, int]) -> int:
+    """Count the values that a walk would meet, looking into each container once."""
+    kind = _type(value)
+    if (kind is not dict and kind is not list and kind is not tuple) or level > MAX_DEPTH:
+        return 1
+    if (count := known.get(id(value))) is None:
+        count = 1
+        for part in value.values() if kind is dict else value:
+            count += _count_values(part, level + 1, known)
+        known[id(value)] = count
+    return count
+
+
+@overload
+def thaw_json(value: JsonObject) -> dict[str, object]: ...
+@overload
+def thaw_json(value: JsonArray) -> list[object]: ...
+@overload
+def thaw_json(value: object) -> object: ...
+def thaw_json(value: object) -> object:
+    """Return a fresh plain copy of a frozen value: dicts and lists that can be changed (checkpoint 03).
+    O(size).
+    """
+    if type(value) is JsonObject or type(value) is DICT:
+        return {key: thaw_json(part) for key, part in value.items()}
+    if type(value) is TUPLE or type(value) is LIST:
+        return [thaw_json(part) for part in value]
     return value

@@ -1,12 +1,12 @@
 """Blocks and messages: what stands in a transcript."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, final
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, cast, final
 
 from msgspec.structs import force_setattr
 
-from ._checks import check_bool, check_id, check_text, refuse
-from ._json import JsonObject, freeze_json
+from ._checks import LIST, TUPLE, check_bool, check_id, check_text, refuse
+from ._json import JsonObject, freeze_object
 from ._record import Record
 
 MessageId: TypeAlias = str
@@ -38,16 +38,15 @@ class ToolCall(Record, tag_field="type", tag="toolCall", frozen=True):
 
     if TYPE_CHECKING:
 
-        def __init__(self, id: ToolCallId, name: str, arguments: object) -> None: ...
+        def __init__(self, id: ToolCallId, name: str, arguments: object) -> None: ...  # noqa: A002
 
     def __post_init__(self) -> None:
+        # [solution 01.1]
         check_id(self.id, "id")
         check_id(self.name, "name")
-        arguments: object = self.arguments
-        if type(arguments) is not JsonObject:
-            if type(arguments) is not dict:
-                refuse("arguments", "an object", arguments)
-            force_setattr(self, "arguments", freeze_json(arguments, path="arguments"))
+        if type(self.arguments) is not JsonObject:
+            force_setattr(self, "arguments", freeze_object(self.arguments, "arguments"))
+        # [/solution]
 
 
 AssistantBlock: TypeAlias = TextBlock | ToolCall
@@ -76,19 +75,15 @@ class AssistantMessage(Record, tag_field="role", tag="assistant", frozen=True):
 
     if TYPE_CHECKING:
 
-        def __init__(self, id: MessageId, content: Iterable[AssistantBlock]) -> None: ...
+        def __init__(self, id: MessageId, content: Iterable[AssistantBlock]) -> None: ...  # noqa: A002
 
     def __post_init__(self) -> None:
+        # [solution 01.1]
         check_id(self.id, "id")
-        content: object = self.content
-        if type(content) is list:
-            content = tuple(content)
+        content = checked_blocks(self.content)
+        if content is not self.content:
             force_setattr(self, "content", content)
-        if type(content) is not tuple:
-            refuse("content", "a list or tuple", content)
-        for index, block in enumerate(content):
-            if type(block) is not TextBlock and type(block) is not ToolCall:
-                refuse(f"content[{index}]", "a TextBlock or a ToolCall", block)
+        # [/solution]
 
     @property
     def text(self) -> str:
@@ -129,16 +124,37 @@ def is_message(value: object) -> bool:
     return kind is UserMessage or kind is AssistantMessage or kind is ToolResultMessage
 
 
-def checked_messages(value: object) -> tuple[Message, ...]:
-    """Return the messages of a list or tuple as a tuple; the same one if it is a tuple."""
-    messages: tuple[object, ...]
-    if type(value) is tuple:
-        messages = value
-    elif type(value) is list:
-        messages = tuple(value)
+def checked_blocks(value: object) -> tuple[AssistantBlock, ...]:
+    """Return the blocks of a list or tuple as a tuple, the same one if it is a tuple; refuse anything
+    else.
+    """
+    if type(value) is LIST:
+        blocks = (*value,)
+    elif type(value) is TUPLE:
+        blocks = value
     else:
-        refuse("messages", "a list or tuple", value)
-    for index, message in enumerate(messages):
-        if not is_message(message):
-            refuse(f"messages[{index}]", "a message", message)
-    return messages  # pyright: ignore[reportReturnType]
+        refuse("content", "a list or tuple", value)
+    for block in blocks:
+        if type(block) is not TextBlock and type(block) is not ToolCall:
+            index = next(at for at, other in enumerate(blocks) if other is block)
+            refuse(f"content[{index}]", "a TextBlock or a ToolCall", block)
+    return cast(tuple[AssistantBlock, ...], blocks)
+
+
+def checked_messages(value: object, field: str = "messages", start: int = 0) -> tuple[Message, ...]:
+    """Return the messages of a list or tuple as a tuple, the same one if it is a tuple; refuse anything else.
+
+    `start` is the index of the first one in the whole.
+    """
+    if type(value) is LIST:
+        messages = (*value,)
+    elif type(value) is TUPLE:
+        messages = value
+    else:
+        refuse(field, "a list or tuple", value)
+    for message in messages:
+        kind = type(message)
+        if kind is not UserMessage and kind is not AssistantMessage and kind is not ToolResultMessage:
+            index = next(at for at, other in enumerate(messages, start) if other is message)
+            refuse(f"{field}[{index}]", "a message", message)
+    return cast(tuple[Message, ...], messages)

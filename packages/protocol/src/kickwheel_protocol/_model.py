@@ -7,7 +7,7 @@ from msgspec.structs import force_setattr
 
 from ._checks import check_count, check_id, check_text, refuse
 from ._errors import ProtocolError
-from ._messages import AssistantMessage, Message, ToolCall, checked_messages, is_message
+from ._messages import AssistantMessage, Message, ToolCall, checked_messages
 from ._record import Record
 
 ModelRequestId: TypeAlias = str
@@ -28,7 +28,7 @@ class ModelRequest(Record, frozen=True):
 
     if TYPE_CHECKING:
 
-        def __init__(self, id: ModelRequestId, messages: Iterable[Message]) -> None: ...
+        def __init__(self, id: ModelRequestId, messages: Iterable[Message]) -> None: ...  # noqa: A002
 
     def __post_init__(self) -> None:
         check_id(self.id, "id")
@@ -36,15 +36,18 @@ class ModelRequest(Record, frozen=True):
         if messages is not self.messages:
             force_setattr(self, "messages", messages)
 
-    def followed_by(self, id: ModelRequestId, *messages: Message) -> "ModelRequest":
-        """Return the next request of a run."""
+    def followed_by(self, id: ModelRequestId, *messages: Message) -> "ModelRequest":  # noqa: A002
+        """Return the next request of a run: these messages and the new ones (checkpoint 01).
+
+        What is there is shared and not looked at again, which costs one pointer a message. Raises
+        `ProtocolError` for the id or a new message; its index counts from the first message of the whole.
+        """
+        # [solution 01.3]
         request = ModelRequest(id, ())
-        start = len(self.messages)
-        for index, message in enumerate(messages, start):
-            if not is_message(message):
-                refuse(f"messages[{index}]", "a message", message)
-        force_setattr(request, "messages", self.messages + messages)
+        added = checked_messages(messages, start=len(self.messages))
+        force_setattr(request, "messages", self.messages + added)  # checked before, each half once
         return request
+        # [/solution]
 
 
 @final

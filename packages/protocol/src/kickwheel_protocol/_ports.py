@@ -6,6 +6,7 @@ from typing import Protocol
 
 from ._model import ModelChunk, ModelRequest, ModelResponse
 
+
 class Signal(Protocol):
     """A request to stop."""
 

@@ -9,7 +9,6 @@ from ._messages import ToolCallId
 from ._ports import Signal
 from ._record import Record
 
-
 T = TypeVar("T")
 In = TypeVar("In")
 Out_co = TypeVar("Out_co", covariant=True)
