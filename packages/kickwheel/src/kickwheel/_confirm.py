@@ -21,7 +21,7 @@ def confirm(context: Context, options: Options, question: str) -> None:
 
 
 def confirm_reference(context: Context, options: Options, checkpoint_id: str) -> None:
-    """The one question before the reference is shown; none if the checkpoint is green or it was asked before."""
+    """The one question before the reference is shown; none for a green checkpoint, and none twice."""
     practice = context.practice
     if practice is not None:
         entry = practice.progress.entry(checkpoint_id)

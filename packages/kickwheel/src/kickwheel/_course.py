@@ -1,4 +1,4 @@
-"""The course data, checked as it loads: `course/course.toml`, one `course/checkpoints/NN.toml` a checkpoint."""
+"""The course data, checked as it loads: `course/course.toml` and `course/checkpoints/NN.toml`."""
 
 import difflib
 import tomllib

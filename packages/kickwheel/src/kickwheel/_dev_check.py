@@ -154,7 +154,7 @@ class CheckpointChecker:
                 yield f"starter {fault.place()}: {fault.message}"
 
     def _tasks(self) -> Iterator[str]:
-        """S.60 and S.61: every prefix of the tasks turns green what it should, and leaves the next task red."""
+        """S.60 and S.61: every prefix of the tasks turns its own tests green and leaves the next task red."""
         numbers = [task.number for task in self._checkpoint.tasks]
         prefixes = [range(1, count + 1) for count in range(len(numbers) + 1)]
         with ThreadPoolExecutor(WORKERS) as pool:

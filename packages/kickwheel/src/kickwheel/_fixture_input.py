@@ -23,8 +23,8 @@ def default_fixture_path() -> Path:
 def open_fixture(path: Path, shown: str, text: Messages) -> FixtureProviderAdapter:
     """The adapter of a fixture file.
 
-    Raises `RefusedError` (`FIXTURE_UNREADABLE`) for a file that is missing or not JSON, and passes on the adapter's
-    own `FixtureProviderError` for a JSON document that is no fixture.
+    Raises `RefusedError` (`FIXTURE_UNREADABLE`) for a file that is missing or not JSON; a document that is no
+    fixture is the adapter's own `FixtureProviderError`.
     """
     try:
         return FixtureProviderAdapter.from_file(path)

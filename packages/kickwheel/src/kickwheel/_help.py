@@ -41,8 +41,7 @@ def usage(verb: Verb) -> str:
 def render_cli_reference(language: str) -> str:
     """The body of `reference/cli.md` in one language; prose differs, the fences do not.
 
-    The fences hold what `kickwheel --help` and `kickwheel VERB --help` print in English: identifiers and codes are
-    the interface, and both pages show the same one.
+    The fences hold what the command prints in English: names and codes are the same on both pages.
     """
     prose, english = Messages(language), Messages("en")
     parts = [f"# {prose('reference.title')}", prose("reference.intro"), _fence(overview_help(english))]

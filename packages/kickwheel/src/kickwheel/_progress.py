@@ -32,16 +32,14 @@ class Progress:
     def load(cls, path: Path) -> "Progress":
         """Read the file.
 
-        Raises `STATE_TOO_NEW` (nothing is written) for a newer schema. What is unreadable is kept beside it as
+        Raises `STATE_TOO_NEW` (nothing is written) for a newer schema. An unreadable file is kept as
         `progress.json.bad-N` and reported as `STATE_UNREADABLE`; the next `start` writes a fresh file.
         """
         try:
             data = _check(json.loads(path.read_bytes().decode()))
         except (ValueError, RecursionError) as error:
             kept = _set_aside(path)
-            message = (
-                f"{path.name} is unreadable ({error}), kept as {kept.name}; 'kickwheel start' writes one anew"
-            )
+            message = f"{path.name} is unreadable ({error}), kept as {kept.name}; run 'kickwheel start'"
             raise SurroundingsError("STATE_UNREADABLE", message) from error
         except OSError as error:
             message = f"{path.name} is unreadable ({error.strerror})"

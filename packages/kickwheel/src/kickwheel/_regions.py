@@ -1,10 +1,7 @@
 """Course regions in a package's source, and the texts derived from them: pure functions of the text.
 
-# [solution 05.2]
-…the reference text…
-# [starter]                 optional: what the learner gets instead, as comments
-# return None
-# [/solution]
+A region opens with the comment `[solution 05.2]`, holds the reference text, and closes with `[/solution]`. A
+comment `[starter]` inside it separates what the learner gets instead, written as comments.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Runs basedpyright over a learner's folder, a starter or a mutated package, with a practice folder's settings."""
+"""Runs basedpyright over a learner's folder, a starter or a mutated package."""
 
 import json
 import sys
@@ -58,7 +58,7 @@ def check_checkpoint(checker: str, checkpoint: Checkpoint, practice: Practice | 
 def check_paths(
     checker: str, paths: Sequence[Path], extra_paths: Sequence[Path], root: Path
 ) -> list[TypeFault]:
-    """The errors over `paths`; `extra_paths` are searched before what is installed, files relative to `root`."""
+    """The errors over `paths`, relative to `root`; `extra_paths` are searched before what is installed."""
     with tempfile.TemporaryDirectory(prefix="kickwheel-types-", ignore_cleanup_errors=True) as folder:
         config = Path(folder) / "pyrightconfig.json"
         settings = {
