@@ -4,17 +4,19 @@ import weakref
 from typing import Final
 
 _claimed: Final[dict[int, object]] = {}
-"""Identity of each claimed iterator, to a weak reference of it, or to itself where it cannot be weakly referenced."""
+"""Identity of each claimed iterator, to a weak reference of it, or to itself where it cannot be weakly
+referenced."""
 
 
 def claim_iterator(iterator: object) -> bool:
     """Take ownership of an async iterator (checkpoint 02).
 
-    `True` the first time for a physical iterator and `False` ever after, also once it is exhausted or closed: two
-    readers of one iterator would each see half of it. Identity counts, so neither `__eq__` nor `__hash__` is called.
-    An object whose type has no `__anext__` is `False`: there is nothing to own.
+    `True` the first time for a physical iterator and `False` ever after, also once it is exhausted or closed:
+    two readers of one iterator would each see half of it. Identity counts, so neither `__eq__` nor `__hash__`
+    is called. An object whose type has no `__anext__` is `False`: there is nothing to own.
 
-    The claim is forgotten when the iterator dies. One that cannot be weakly referenced is remembered for good.
+    The claim is forgotten when the iterator dies. One that cannot be weakly referenced is remembered for
+    good.
     """
     if not any(vars(base).get("__anext__") is not None for base in type(iterator).__mro__):
         return False

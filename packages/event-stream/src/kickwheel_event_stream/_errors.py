@@ -6,16 +6,17 @@
     │   └── StreamBusyError     the stream has a consumer: a second one asked for the slot
     └── AbortError              somebody asked for a stop, and this is the reason in use when none was given
 
-Two further things look like errors and are none of these: the stored failure of a stream is the producer's own
-exception, raised as it is, and the end of iteration is `StopAsyncIteration`. A full bounded stream answers `push`
-with `asyncio.QueueFull`, the name asyncio already has for it.
+Two further things look like errors and are none of these: the stored failure of a stream is the producer's
+own exception, raised as it is, and the end of iteration is `StopAsyncIteration`. A full bounded stream
+answers `push` with `asyncio.QueueFull`, the name asyncio already has for it.
 """
 
 
 class StreamClosedError(RuntimeError):
     """The stream is already terminal, so it takes no further event and no second outcome (checkpoint 02).
 
-    The text contains `already terminal (finished)` or `already terminal (failed)`. The refused call has changed nothing.
+    The text contains `already terminal (finished)` or `already terminal (failed)`. The refused call has
+    changed nothing.
     """
 
     def __init__(self, operation: str, state: str) -> None:
@@ -38,8 +39,9 @@ class StreamBusyError(RuntimeError):
 class AbortError(Exception):
     """The default reason of an abort (checkpoint 02).
 
-    It is an ordinary exception and not an `asyncio.CancelledError`: an abort is a piece of data that ends one piece of
-    work, the cancellation of a task is control flow. `reason` is whatever was given to `abort`, or `None`.
+    It is an ordinary exception and not an `asyncio.CancelledError`: an abort is a piece of data that ends one
+    piece of work, the cancellation of a task is control flow. `reason` is whatever was given to `abort`, or
+    `None`.
     """
 
     def __init__(self, reason: object = None) -> None:

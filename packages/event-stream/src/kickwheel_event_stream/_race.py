@@ -10,23 +10,24 @@ from kickwheel_event_stream._abort import AbortSignal
 T = TypeVar("T")
 
 _abandoned: Final[set["asyncio.Future[object]"]] = set()
-"""Strong references to what has lost a race and is still cleaning up: an event loop holds its tasks weakly."""
+"""Strong references to what has lost a race and is still cleaning up: an event loop holds its tasks
+weakly."""
 
 
 async def race_abort(awaitable: Awaitable[T], signal: AbortSignal | None) -> T:
     """Await something, or raise the signal's reason, whichever comes first (checkpoint 02).
 
     - The abort wins ties: a value or an error that arrives in the same turn is dropped.
-    - On an abort the reason is raised at once, without waiting. The awaitable is cancelled, once, and is held until it
-      has cleaned up; what becomes of it then reaches nobody.
+    - On an abort the reason is raised at once, without waiting. The awaitable is cancelled, once, and is held
+      until it has cleaned up; what becomes of it then reaches nobody.
     - On a cancellation of the calling task the awaitable is cancelled too, its cleanup is waited for, and
       `CancelledError` propagates.
     - On a signal already aborted a coroutine is never started, and a task or future given is cancelled.
-    - An awaitable that is cancelled by somebody else does not look like a cancellation of the caller: that is a
-      `RuntimeError` with the `CancelledError` as its cause.
+    - An awaitable that is cancelled by somebody else does not look like a cancellation of the caller: that is
+      a `RuntimeError` with the `CancelledError` as its cause.
 
-    `None` stands for a signal that never aborts. Raises `TypeError` for what cannot be awaited. A coroutine runs in a
-    task of its own; nothing stays registered at the signal afterwards.
+    `None` stands for a signal that never aborts. Raises `TypeError` for what cannot be awaited. A coroutine
+    runs in a task of its own; nothing stays registered at the signal afterwards.
     """
     if not inspect.isawaitable(awaitable):
         raise TypeError(f"race_abort needs an awaitable, not {type(awaitable).__name__}")
@@ -56,7 +57,8 @@ async def _first_of(work: "asyncio.Future[T]", signal: AbortSignal) -> None:
             woken.set_result(None)
 
     def abort() -> None:
-        # Cancelled here and not when the caller resumes: an event pushed meanwhile must not go to a lost read.
+        # Cancelled here and not when the caller resumes: an event pushed meanwhile must not go to a lost
+        # read.
         work.cancel()
         wake()
 
@@ -73,8 +75,8 @@ async def _first_of(work: "asyncio.Future[T]", signal: AbortSignal) -> None:
 
 
 async def _stop(work: "asyncio.Future[T]", *, asked: bool) -> None:
-    """Cancel the work, unless the abort has done so, and wait for its end; each further cancellation is passed on."""
-    if not asked:
+    """Cancel the work, unless the abort has done so, and wait for its end; each further cancellation is
+    passed on.""" if not asked:
         work.cancel()
     while not work.done():
         try:
@@ -85,9 +87,8 @@ async def _stop(work: "asyncio.Future[T]", *, asked: bool) -> None:
 
 
 def _abandon(work: "asyncio.Future[T]") -> None:
-    """Let go of the loser, which has been asked to stop; hold it until it is over, and look at its outcome."""
-    held = cast("asyncio.Future[object]", work)
-    if held.done():
+    """Let go of the loser, which has been asked to stop; hold it until it is over, and look at its
+    outcome.""" held = cast("asyncio.Future[object]", work) if held.done():
         _look(held)
     else:
         _abandoned.add(held)
