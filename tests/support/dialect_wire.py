@@ -1,4 +1,4 @@
-"""Helpers of the dialect tests: bodies as they stand on the wire, and what the parser makes of the records."""
+"""Helpers of the dialect tests: bodies as they stand on the wire, and what the parser makes of them."""
 
 import json
 from collections.abc import Iterable

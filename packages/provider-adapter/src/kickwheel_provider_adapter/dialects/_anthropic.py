@@ -7,6 +7,7 @@ from ._dialect import Dialect, kind_of
 from ._faults import INVALID_EVENT, BodyFault
 from ._fields import index_of, object_of, objects_of, text_of
 from ._response import Call, Response
+from ._text import is_word
 
 _KINDS: Final = frozenset(
     {
@@ -60,7 +61,7 @@ class Anthropic(Dialect):
 
     def _message_start(self, message: Mapping[str, object]) -> None:
         message_id = message.get("id")
-        if type(message_id) is str:
+        if is_word(message_id):
             if self._message_id is not None and message_id != self._message_id:
                 raise BodyFault(INVALID_EVENT, "A second message starts in one response")
             self._message_id = message_id
