@@ -90,6 +90,8 @@ class ScriptedModel:
         # [solution 04.2]
         if type(request) is not ModelRequest:
             raise TypeError(f"request must be a ModelRequest, not {type(request).__name__}")
+        if signal is not None and not callable(getattr(signal, "add_callback", None)):
+            raise TypeError(f"signal must be a Signal or None, not {type(signal).__name__}")
         call = Call(self, self._history, request, signal, self._check_stream)
         try:
             return start_production(call, signal)
