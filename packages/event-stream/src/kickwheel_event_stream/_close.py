@@ -37,7 +37,7 @@ class Cleanup:
         self._over = asyncio.get_running_loop().create_future()
         self._work = work = asyncio.ensure_future(outcome)
         try:
-            await _outlast(work)
+            await _outlast(work, work)
         finally:
             error = None if work.cancelled() else work.exception()
         # A hook may well return the task it has cancelled: that it ends so is what was asked for.
@@ -53,15 +53,19 @@ class Cleanup:
 
     async def join(self) -> None:
         """Wait for a cleanup at work. The hook itself, closing the stream again, does not wait for itself."""
-        if self._over is not None and asyncio.current_task() is not self._work:
-            await _outlast(self._over)
+        work, over = self._work, self._over
+        if work is not None and over is not None and asyncio.current_task() is not work:
+            await _outlast(work, over)
 
 
-async def _outlast(work: "asyncio.Future[object] | asyncio.Future[None]") -> None:
-    """Wait for the end. A cancellation meanwhile is kept for afterwards; each further one is passed on to the
-    work.""" kept: asyncio.CancelledError | None = None while not work.done():
+async def _outlast(
+    work: "asyncio.Future[object]", end: "asyncio.Future[object] | asyncio.Future[None]"
+) -> None:
+    """Wait for the end. A cancellation is kept for afterwards; a second one is passed on to the work."""
+    kept: asyncio.CancelledError | None = None
+    while not end.done():
         try:
-            await asyncio.wait((work,))
+            await asyncio.wait((end,))
         except asyncio.CancelledError as error:
             if kept is not None:
                 work.cancel()

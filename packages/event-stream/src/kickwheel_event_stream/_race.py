@@ -75,8 +75,8 @@ async def _first_of(work: "asyncio.Future[T]", signal: AbortSignal) -> None:
 
 
 async def _stop(work: "asyncio.Future[T]", *, asked: bool) -> None:
-    """Cancel the work, unless the abort has done so, and wait for its end; each further cancellation is
-    passed on.""" if not asked:
+    """Cancel the work, unless the abort has done so, and wait for its end; a further cancel is passed on."""
+    if not asked:
         work.cancel()
     while not work.done():
         try:
@@ -87,8 +87,9 @@ async def _stop(work: "asyncio.Future[T]", *, asked: bool) -> None:
 
 
 def _abandon(work: "asyncio.Future[T]") -> None:
-    """Let go of the loser, which has been asked to stop; hold it until it is over, and look at its
-    outcome.""" held = cast("asyncio.Future[object]", work) if held.done():
+    """Let go of the loser, which has been asked to stop: hold it to its end, and look at its outcome."""
+    held = cast("asyncio.Future[object]", work)
+    if held.done():
         _look(held)
     else:
         _abandoned.add(held)

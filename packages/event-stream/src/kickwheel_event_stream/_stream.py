@@ -13,6 +13,8 @@ from kickwheel_event_stream._iterator import EventIterator, Result
 E = TypeVar("E")
 R = TypeVar("R")
 
+_CONTROL_FLOW = (asyncio.CancelledError, KeyboardInterrupt, SystemExit, GeneratorExit)
+
 
 @final
 class EventStream(Generic[E, R]):
@@ -182,8 +184,8 @@ class EventStream(Generic[E, R]):
 
 
 def _as_failure(error: object) -> Exception:
-    """Check what was given to `fail`. Control flow is refused: stored, it would be raised in somebody else's
-    task.""" if not isinstance(error, Exception) or isinstance(error, asyncio.CancelledError):
+    """Check what was given to `fail`; control flow is refused, for it would stop somebody else's task."""
+    if not isinstance(error, Exception) or isinstance(error, _CONTROL_FLOW):
         kind = f"the class {error.__name__}" if isinstance(error, type) else f"a {type(error).__name__}"
         raise TypeError(f"fail() takes an instance of Exception, not {kind}")
     if isinstance(error, (StopIteration, StopAsyncIteration)):

@@ -1,0 +1,208 @@
+"""The state of a stream, shared by the stream, its iterator and its result."""
+
+import asyncio
+from collections import deque
+from types import TracebackType
+from typing import Final, Generic, Literal, NoReturn, TypeVar, cast, final
+
+from kickwheel_event_stream._errors import StreamBusyError
+from kickwheel_event_stream._mailbox import CLOSED, ENDED, FAILED, Mailbox
+
+E = TypeVar("E")
+R = TypeVar("R")
+
+State = Literal["open", "finished", "failed"]
+
+
+@final
+class Ticket(Generic[E]):
+    """The consumer slot, held by one iterator. `buffer` is empty for ever once the slot is given back."""
+
+    __slots__ = ("buffer", "drained")
+
+    def __init__(self, buffer: deque[E]) -> None:
+        self.buffer: deque[E] | tuple[()] = buffer
+        self.drained = False  # given back because the stream finished, and no read has met the end yet
+
+
+@final
+class Core(Generic[E, R]):
+    """One stream without its surface. `guarded` says that accepting an event needs a second look."""
+
+    __slots__ = (
+        "capacity",
+        "dropping",
+        "error",
+        "guarded",
+        "mailbox",
+        "owner",
+        "senders",
+        "state",
+        "trace",
+        "value",
+        "waiters",
+    )
+
+    def __init__(self, capacity: int | None) -> None:
+        self.capacity: Final = capacity
+        self.guarded = capacity is not None
+        self.dropping = False
+        self.state: State = "open"
+        self.value: R | None = None
+        self.error: Exception | None = None
+        self.trace: TracebackType | None = None
+        self.mailbox: Final[Mailbox[E]] = Mailbox()
+        self.owner: Ticket[E] | None = None
+        self.senders: deque[tuple[asyncio.Future[bool], E]] = deque()
+        self.waiters: dict[asyncio.Future[None], None] = {}
+
+    # The terminal call
+
+    def finish(self, value: R) -> None:
+        """Settle with a value; the slot is free at once if nothing is left to read."""
+        self.value = value
+        self.state = "finished"
+        mailbox = self.mailbox
+        if not mailbox.spare():
+            mailbox.end_waiting(ENDED)
+            self.release(drained=True)
+        self._tell_waiters()
+
+    def fail(self, error: Exception) -> None:
+        """Settle with a failure; an idle iterator stays, for it is still owed the error."""
+        self.error, self.trace = error, error.__traceback__
+        self.state = "failed"
+        if self.mailbox.waiting():
+            self.mailbox.end_waiting(FAILED)
+            self.release()
+        self._tell_waiters()
+
+    def outcome(self) -> R:
+        """Return the terminal value, or raise the failure."""
+        if self.state == "failed":
+            self.raise_error()
+        return cast("R", self.value)
+
+    def raise_error(self) -> NoReturn:
+        """Raise the failure, with the traceback it had at first: it must not grow each time."""
+        assert self.error is not None
+        raise self.error.with_traceback(self.trace)
+
+    def _tell_waiters(self) -> None:
+        self.refuse_senders()
+        waiters, self.waiters = self.waiters, {}
+        for waiter in waiters:
+            if not waiter.done():
+                waiter.set_result(None)
+
+    # The consumer slot
+
+    def claim(self) -> Ticket[E]:
+        """Take the slot."""
+        if self.owner is not None:
+            raise StreamBusyError
+        ticket = self.owner = Ticket(self.mailbox.buffer)
+        return ticket
+
+    def release(self, *, drained: bool = False) -> None:
+        """Give the slot back."""
+        ticket, self.owner = self.owner, None
+        if ticket is not None:
+            ticket.buffer = ()
+            ticket.drained = drained
+
+    def close_iterator(self, ticket: Ticket[E]) -> None:
+        """Close an iterator: its reads end and the slot is free. An old one leaves a newer one alone."""
+        ticket.drained = False
+        if ticket is self.owner:
+            self.release()
+            self.mailbox.end_waiting(CLOSED)
+
+    # Reads
+
+    def begin_read(self, ticket: Ticket[E]) -> "asyncio.Future[int] | None":
+        """Register a read that has to wait; `None` says that an event is there for it. Raises at the end."""
+        mailbox = self.mailbox
+        if not mailbox.buffer and ticket is self.owner and self.state == "open":
+            return mailbox.enqueue()
+        spare = mailbox.spare()
+        if ticket is not self.owner:
+            # A read cancelled in the turn in which the stream finished has left its event behind.
+            if not (ticket.drained and spare and self.owner is None):
+                ticket.drained = False
+                raise StopAsyncIteration
+        elif not spare and self.state != "open":
+            self.release()
+            self.end(failed=self.state == "failed")
+        if spare and not mailbox.reads:
+            return None
+        read = mailbox.enqueue()
+        self.admit()
+        return read
+
+    def end(self, *, failed: bool) -> NoReturn:
+        """End an iteration: with the failure, or as usual."""
+        if failed:
+            self.raise_error()
+        raise StopAsyncIteration
+
+    def withdraw(self, read: "asyncio.Future[int]") -> None:
+        """Forget a cancelled read; of a stream that drops its events, the one it was woken for goes too."""
+        self.mailbox.withdraw(read)
+        if self.dropping:
+            self.mailbox.drop_spare()
+
+    def take(self) -> E:
+        """Take the oldest event of a bounded stream, and let a waiting send follow."""
+        event = self.mailbox.buffer.popleft()
+        self.admit()
+        return event
+
+    # Events
+
+    def accept(self, event: E) -> None:
+        """Append an event; a stream that is being closed drops it."""
+        if self.dropping:
+            return
+        mailbox = self.mailbox
+        mailbox.buffer.append(event)
+        if mailbox.reads:
+            mailbox.serve()
+
+    def has_room(self) -> bool:
+        """Tell whether an event is accepted at once; nobody overtakes a send that waits."""
+        if self.capacity is None or self.dropping:
+            return True
+        return not self.senders and self.mailbox.spare() < self.capacity
+
+    def admit(self) -> None:
+        """Accept the events of waiting sends, oldest first, as far as there is room."""
+        senders = self.senders
+        while senders and self.mailbox.spare() < cast("int", self.capacity):
+            sender, event = senders.popleft()
+            if not sender.done():
+                self.accept(event)
+                sender.set_result(True)
+
+    def refuse_senders(self, *, accepted: bool = False) -> None:
+        """Wake every waiting send without taking its event."""
+        senders, self.senders = self.senders, deque()
+        for sender, _event in senders:
+            if not sender.done():
+                sender.set_result(accepted)
+
+    def forget_sender(self, sender: "asyncio.Future[bool]") -> None:
+        """Take a cancelled send out of the line."""
+        for index, (other, _event) in enumerate(self.senders):
+            if other is sender:
+                del self.senders[index]
+                return
+
+    def drop(self, *, refuse: bool) -> None:
+        """Begin to close: no event gets in or out any more. Waiting sends return, unless they are refused."""
+        self.dropping = self.guarded = True
+        self.release()
+        self.mailbox.end_waiting(CLOSED)
+        self.mailbox.drop_spare()
+        if not refuse:
+            self.refuse_senders(accepted=True)

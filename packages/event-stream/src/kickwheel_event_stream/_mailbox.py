@@ -1,0 +1,104 @@
+"""The buffer of a stream and the reads that wait for it."""
+
+import asyncio
+from asyncio import get_running_loop
+from collections import deque
+from typing import Final, Generic, TypeVar, final
+
+E = TypeVar("E")
+
+# What wakes a waiting read.
+EVENT: Final = 0
+ENDED: Final = 1
+FAILED: Final = 2
+CLOSED: Final = 3
+
+
+@final
+class Mailbox(Generic[E]):
+    """Events and waiting reads, both oldest first.
+
+    A read that is woken for an event does not get it with the wake-up: the event stays in the buffer until
+    the read has really resumed, so one that is cancelled in between cannot take it along. The first `served`
+    of the reads are in that state, and as many events at the front of the buffer are theirs; the other events
+    are spare. While a read waits unserved there is no spare event.
+    """
+
+    __slots__ = ("buffer", "reads", "served")
+
+    def __init__(self) -> None:
+        self.buffer: Final[deque[E]] = deque()
+        self.reads: Final[deque[asyncio.Future[int]]] = deque()
+        self.served = 0
+
+    def spare(self) -> int:
+        """Count the events that belong to no read yet."""
+        return len(self.buffer) - self.served
+
+    def waiting(self) -> bool:
+        """Tell whether a read waits unserved."""
+        return len(self.reads) > self.served
+
+    def serve(self) -> None:
+        """Wake the oldest unserved read for a spare event."""
+        reads = self.reads
+        while len(reads) > self.served:
+            read = reads[self.served]
+            if not read.done():
+                self.served += 1
+                read.set_result(EVENT)
+                return
+            del reads[self.served]  # cancelled, though its task has not run yet
+
+    def enqueue(self) -> "asyncio.Future[int]":
+        """Register a read behind the others; it is served at once if an event is spare."""
+        read: asyncio.Future[int] = get_running_loop().create_future()
+        self.reads.append(read)
+        if len(self.buffer) > self.served:
+            self.serve()
+        return read
+
+    def resume(self, read: "asyncio.Future[int]", outcome: int) -> bool:
+        """Tell whether a woken read may take the event at the front of the buffer now."""
+        if outcome == EVENT:
+            reads = self.reads
+            if reads[0] is read:
+                reads.popleft()
+            else:  # an older read was cancelled in the same turn and has not noticed yet
+                reads.remove(read)
+            self.served -= 1
+            return True
+        # An older read may have been cancelled in the turn of its event, which then is spare.
+        return outcome != CLOSED and len(self.buffer) > self.served
+
+    def withdraw(self, read: "asyncio.Future[int]") -> None:
+        """Forget a cancelled read. An event it was woken for goes to the next read, or is spare."""
+        # [solution 02.4]
+        if self._forget(read) and read.done() and not read.cancelled():
+            self.served -= 1
+            self.serve()
+        # [/solution]
+
+    def end_waiting(self, outcome: int) -> None:
+        """Wake every unserved read without an event."""
+        reads = self.reads
+        while len(reads) > self.served:
+            read = reads.pop()
+            if not read.done():
+                read.set_result(outcome)
+
+    def drop_spare(self) -> None:
+        """Throw away the events that belong to no read."""
+        while len(self.buffer) > self.served:
+            self.buffer.pop()
+
+    def _forget(self, read: "asyncio.Future[int]") -> bool:
+        reads = self.reads
+        if reads and reads[0] is read:
+            reads.popleft()
+            return True
+        try:
+            reads.remove(read)
+        except ValueError:
+            return False
+        return True
