@@ -4,6 +4,7 @@ It needs nothing but pytest: the code under test may be a learner's `kickwheel`.
 report file, one JSON object a line, so that a run that is killed has still said which test it was in.
 """
 
+import importlib.util
 import inspect
 import json
 import os
@@ -11,7 +12,7 @@ import sys
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -86,6 +87,12 @@ class Plugin:
         config.addinivalue_line("markers", "criterion(*lines): spec lines")
         config.addinivalue_line("markers", "task(number): course task")
 
+    def pytest_sessionstart(self) -> None:
+        spec = importlib.util.find_spec(self._package)
+        origin = None if spec is None else spec.origin
+        if origin is None or not _inside(Path(origin), self._expected):
+            self._stop(str(origin))
+
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         if self._task is None:
             return
@@ -96,14 +103,17 @@ class Plugin:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         found = self._foreign()
         if found is not None:
-            self._report.add("wrong", found=found)
-            pytest.exit("wrong code under test", returncode=1)
+            self._stop(found)
         self._report.add("collected", count=len(session.items))
 
     def pytest_sessionfinish(self) -> None:
         found = self._foreign()
         if found is not None:
             self._report.add("wrong", found=found)
+
+    def _stop(self, found: str) -> NoReturn:
+        self._report.add("wrong", found=found)
+        pytest.exit("wrong code under test", returncode=1)
 
     def _foreign(self) -> str | None:
         """Where a module of the package under test was loaded from, if that is not where it should be."""

@@ -150,7 +150,7 @@ class CheckpointChecker:
         with tempfile.TemporaryDirectory(prefix="kickwheel-starter-") as folder:
             target = Path(folder)
             write_derived(checkpoint.package, target, checkpoint.id)
-            for fault in check_paths(self._checker, [target / checkpoint.package], [target], target):
+            for fault in check_paths(self._checker, [target / checkpoint.package], [target], [target]):
                 yield f"starter {fault.place()}: {fault.message}"
 
     def _tasks(self) -> Iterator[str]:
@@ -203,12 +203,18 @@ class CheckpointChecker:
             run = run_on_reference(self._checkpoint, mutant, timeout=TIMEOUT, checker=checker)
         except CourseDataError as error:
             return [error.reason]
-        faults: list[str] = []
+        faults = self._find_once(mutant)
         if not run.as_declared and not (mutant.check == "types" and checker is None):
             faults.append(f"declared {sorted(mutant.red)}, turned red {sorted(run.red)}")
         if run.report.import_failure is not None:
             faults.append(f"the mutated package does not import: {run.report.import_failure.reason}")
         return [*faults, *_uncovered(mutant, run)]
+
+    def _find_once(self, mutant: Mutant) -> list[str]:
+        """The text must be unique in the source file too, markers included: authors search for it there."""
+        source = (installed(self._checkpoint.package) / mutant.file).read_text("utf-8")
+        count = source.count(mutant.find)
+        return [] if count == 1 else [f"'find' occurs {count} times in {mutant.file}"]
 
     def _pages(self) -> Iterator[str]:
         name = f"course/{self._checkpoint.folder_name}.md"

@@ -143,7 +143,8 @@ def show(run: Focused, context: Context) -> None:
         line = text("test.green", id=checkpoint.id, title=title, count=run.report.passed)
         out.print(out.style(line, "green"))
         return
-    counts = {"passed": run.report.passed, "failed": len(run.report.failures)}
+    failed = len(run.report.failures) + len(broken_run(run, context))
+    counts = {"passed": run.report.passed, "failed": failed}
     out.print(out.style(text("test.red", id=checkpoint.id, **counts), "red"))
 
 

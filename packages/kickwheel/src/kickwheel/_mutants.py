@@ -9,7 +9,8 @@ from pathlib import Path
 from kickwheel._course import Checkpoint, Mutant
 from kickwheel._errors import CourseDataError
 from kickwheel._focused import packaged_test
-from kickwheel._packages import copy_package
+from kickwheel._messages import COURSE_FOLDER
+from kickwheel._packages import write_derived
 from kickwheel._runner import RunReport, run_focused
 from kickwheel._type_check import TypeFault, check_paths
 
@@ -67,7 +68,7 @@ def run_on_reference(
     """Copy the reference package, apply the edit, run the focused file (and the type checker, if given)."""
     with tempfile.TemporaryDirectory(prefix="kickwheel-break-", ignore_cleanup_errors=True) as folder:
         target = Path(folder)
-        copy_package(checkpoint.package, target)
+        write_derived(checkpoint.package, target, None)
         place = target / checkpoint.package / mutant.file
         before = place.read_bytes() if place.is_file() else b""
         after = apply_edit(before, mutant)
@@ -89,7 +90,7 @@ def run_mutated(
     report = run_focused(file, checkpoint.package, target, package, timeout=timeout)
     if mutant.check != "types" or checker is None:
         return MutantRun(mutant, diff, report)
-    faults = check_paths(checker, [package, file], [target], file.parent)
+    faults = check_paths(checker, [package, file], [target], [target, COURSE_FOLDER])
     return MutantRun(mutant, diff, report, tuple(faults), _enclosing_tests(faults, file))
 
 

@@ -50,15 +50,15 @@ def find_checker(text: Messages) -> str:
 def check_checkpoint(checker: str, checkpoint: Checkpoint, practice: Practice | None) -> list[TypeFault]:
     """Check a learner's package and its focused file, or, outside a folder, the focused file alone."""
     if practice is None:
-        return check_paths(checker, [COURSE_FOLDER / checkpoint.test_file], [], COURSE_FOLDER)
+        return check_paths(checker, [COURSE_FOLDER / checkpoint.test_file], [], [COURSE_FOLDER])
     paths = [practice.package(checkpoint), practice.folder / checkpoint.test_file]
-    return check_paths(checker, paths, [practice.work(checkpoint)], practice.folder)
+    return check_paths(checker, paths, [practice.work(checkpoint)], [practice.folder])
 
 
 def check_paths(
-    checker: str, paths: Sequence[Path], extra_paths: Sequence[Path], root: Path
+    checker: str, paths: Sequence[Path], extra_paths: Sequence[Path], roots: Sequence[Path]
 ) -> list[TypeFault]:
-    """The errors over `paths`, relative to `root`; `extra_paths` are searched before what is installed."""
+    """The errors over `paths`, relative to one of `roots`; `extra_paths` are searched before what is installed."""
     with tempfile.TemporaryDirectory(prefix="kickwheel-types-", ignore_cleanup_errors=True) as folder:
         config = Path(folder) / "pyrightconfig.json"
         settings = {
@@ -69,10 +69,10 @@ def check_paths(
         config.write_text(json.dumps(settings), "utf-8")
         command = [checker, "-p", str(config), "--pythonpath", sys.executable, "--outputjson"]
         ended = run_bounded(command, Path(folder), _TIMEOUT)
-    return _read(ended, root.resolve())
+    return _read(ended, [root.resolve() for root in roots])
 
 
-def _read(ended: Ended, root: Path) -> list[TypeFault]:
+def _read(ended: Ended, roots: Sequence[Path]) -> list[TypeFault]:
     try:
         if ended.code not in (0, 1):
             raise ValueError(ended.code)
@@ -80,11 +80,11 @@ def _read(ended: Ended, root: Path) -> list[TypeFault]:
     except ValueError as error:
         tail = (ended.output + ended.errors).strip().splitlines()[-1:] or ["no output"]
         raise SurroundingsError("TOOL_MISSING", f"{CHECKER} did not run: {tail[0]}") from error
-    return [_fault(entry, root) for entry in found["generalDiagnostics"] if entry["severity"] == "error"]
+    return [_fault(entry, roots) for entry in found["generalDiagnostics"] if entry["severity"] == "error"]
 
 
-def _fault(entry: dict[str, object], root: Path) -> TypeFault:
+def _fault(entry: dict[str, object], roots: Sequence[Path]) -> TypeFault:
     path = Path(str(entry["file"]))
-    shown = path.relative_to(root) if path.is_relative_to(root) else path
+    shown = next((path.relative_to(root) for root in roots if path.is_relative_to(root)), path)
     span = cast("dict[str, dict[str, int]]", entry.get("range", {"start": {"line": 0}}))
     return TypeFault(shown.as_posix(), span["start"]["line"] + 1, str(entry["message"]).splitlines()[0])
