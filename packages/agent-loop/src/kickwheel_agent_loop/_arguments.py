@@ -1,8 +1,7 @@
 """Tool-call arguments: are they within the limits, and do two sides of a model turn mean the same ones?"""
 
-from kickwheel_protocol import JsonObject, JsonValue
-
 from kickwheel_agent_loop._limits import LoopLimits
+from kickwheel_protocol import JsonObject, JsonValue
 
 
 def arguments_fault(arguments: JsonObject, limits: LoopLimits) -> str | None:
@@ -37,7 +36,9 @@ def arguments_fault(arguments: JsonObject, limits: LoopLimits) -> str | None:
 
 
 def same_json(left: JsonValue, right: JsonValue) -> bool:
-    """Compare two frozen values: key order does not count, and `True` is not `1` (which Python's `==` says it is)."""
+    """Compare two frozen values: key order does not count, and `True` is not `1` (which Python's `==` says it
+    is).
+    """
     pairs = [(left, right)]
     while pairs:
         one, other = pairs.pop()

@@ -2,11 +2,10 @@
 
 from typing import TypeAlias, final
 
-from kickwheel_protocol import ModelChunk, TextDeltaChunk, ToolCall, ToolCallChunk
-
 from kickwheel_agent_loop._arguments import arguments_fault
-from kickwheel_agent_loop._failures import ProtocolFault
+from kickwheel_agent_loop._failures import ModelProtocolError
 from kickwheel_agent_loop._limits import LoopLimits
+from kickwheel_protocol import ModelChunk, TextDeltaChunk, ToolCall, ToolCallChunk
 
 Part: TypeAlias = str | ToolCall
 """A stretch of text, however it was cut, or one call."""
@@ -27,11 +26,13 @@ class StreamedTurn:
         self._parts: list[Part] = []
 
     def accept(self, chunk: object) -> ModelChunk:
-        """Give the chunk back if it may be told: count, record, request ID, limits. `ProtocolFault` otherwise."""
+        """Give the chunk back if it may be told: count, record, request ID, limits. `ModelProtocolError`
+        otherwise.
+        """
         try:
             return self._checked(chunk)
         except AttributeError:
-            raise ProtocolFault("the model sent a chunk that no constructor has made") from None
+            raise ModelProtocolError("the model sent a chunk that no constructor has made") from None
 
     def parts(self) -> list[Part]:
         """What was streamed: stretches of text and calls, in order."""
@@ -43,22 +44,22 @@ class StreamedTurn:
         limits = self._limits
         self._count += 1
         if self._count > limits.max_model_chunks_per_step:
-            raise ProtocolFault(f"the model sent more than {limits.max_model_chunks_per_step} chunks")
+            raise ModelProtocolError(f"the model sent more than {limits.max_model_chunks_per_step} chunks")
         if type(chunk) is not TextDeltaChunk and type(chunk) is not ToolCallChunk:
-            raise ProtocolFault("the model sent something that is no chunk record")
+            raise ModelProtocolError("the model sent something that is no chunk record")
         if chunk.request_id != self._request_id:
-            raise ProtocolFault("the model sent a chunk of another request")
+            raise ModelProtocolError("the model sent a chunk of another request")
         if type(chunk) is TextDeltaChunk:
             self._code_points += len(chunk.delta)
             if self._code_points > limits.max_model_text_code_points:
-                raise ProtocolFault(
+                raise ModelProtocolError(
                     f"the model sent more than {limits.max_model_text_code_points} code points of text"
                 )
             self._text.append(chunk.delta)
         elif type(chunk) is ToolCallChunk:
             fault = arguments_fault(chunk.tool_call.arguments, limits)
             if fault is not None:
-                raise ProtocolFault(fault)
+                raise ModelProtocolError(fault)
             self._end_text()
             self._parts.append(chunk.tool_call)
         return chunk

@@ -9,12 +9,12 @@ from typing import final
 class LoopLimits:
     """The bounds of one run. Immutable; each field is an exact `int` of at least 1 (checkpoint 07).
 
-    A model is not trusted to stop: these keep a run that goes wrong small enough to look at. Text is counted in
-    Unicode code points. The argument limits are below those of `freeze_json` on purpose: a call that a person can
-    read needs far less than JSON allows.
+    A model is not trusted to stop: these keep a run that goes wrong small enough to look at. Text is counted
+    in Unicode code points. The argument limits are below those of `freeze_json` on purpose: a call that a
+    person can read needs far less than JSON allows.
 
-    Raises `TypeError` for a field that is no exact `int` (`bool` included) and `ValueError` for one below 1; the
-    text names the field.
+    Raises `TypeError` for a field that is no exact `int` (`bool` included) and `ValueError` for one below 1;
+    the text names the field.
     """
 
     max_agent_steps: int = 64
@@ -24,11 +24,15 @@ class LoopLimits:
     max_model_chunks_per_step: int = 1024
     """Chunks of one model turn (07.56)."""
     max_model_text_code_points: int = 65536
-    """Streamed text of one turn, summed over all deltas; also the text of one assistant message (07.57, 07.58)."""
+    """Streamed text of one turn, summed over all deltas; also the text of one assistant message (07.57,
+    07.58).
+    """
     max_model_blocks_per_step: int = 1024
     """Content blocks of one assistant message (07.58)."""
     max_tool_argument_depth: int = 32
-    """Containers inside each other in the arguments of one call; the arguments object itself is depth 0 (07.59)."""
+    """Containers inside each other in the arguments of one call; the arguments object itself is depth 0
+    (07.59).
+    """
     max_tool_argument_nodes: int = 257
     """JSON values in the arguments of one call, the arguments object included (07.59)."""
     max_tool_argument_entries: int = 256

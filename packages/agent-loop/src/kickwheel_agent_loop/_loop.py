@@ -4,9 +4,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from kickwheel_event_stream import EventStream
-from kickwheel_protocol import AgentEvent, CompletedRun, MaxStepsRun, Message, Model, RunResult, Signal
-
 from kickwheel_agent_loop._definition import AnyTool
 from kickwheel_agent_loop._limits import LoopLimits
 from kickwheel_agent_loop._model_turn import model_turn
@@ -15,6 +12,8 @@ from kickwheel_agent_loop._phases import TRANSITIONS, Outcome, Phase
 from kickwheel_agent_loop._registry import ToolRegistry
 from kickwheel_agent_loop._run import Run
 from kickwheel_agent_loop._tool_turn import tool_turn
+from kickwheel_event_stream import EventStream
+from kickwheel_protocol import AgentEvent, CompletedRun, MaxStepsRun, Message, Model, RunResult, Signal
 
 DEFAULT_LIMITS: Final = LoopLimits()
 
@@ -32,23 +31,23 @@ def run_agent_loop(
 ) -> EventStream[AgentEvent, RunResult]:
     """Ask the model, run the tools it calls, show it their results, and repeat; return the stream of the run.
 
-    The call only checks the options and takes snapshots of messages and tools; the work starts at the next turn of the
-    event loop and goes on whether or not anybody reads. `async for event in run` gives the events, numbered from 0
-    without gaps, `run.finished` last; `await run.result` gives the same `RunResult` as that event. How a run ends is
-    data, never an exception: `CompletedRun`, `MaxStepsRun` (after `max_steps` model turns), `CancelledRun` (the signal
-    was aborted, or the run was left early) or `FailedRun` with a stable code. `messages` of the result holds complete
-    messages only.
+    The call only checks the options and takes snapshots of messages and tools; the work starts at the next
+    turn of the event loop and goes on whether or not anybody reads. `async for event in run` gives the
+    events, numbered from 0 without gaps, `run.finished` last; `await run.result` gives the same `RunResult`
+    as that event. How a run ends is data, never an exception: `CompletedRun`, `MaxStepsRun` (after
+    `max_steps` model turns), `CancelledRun` (the signal was aborted, or the run was left early) or
+    `FailedRun` with a stable code. `messages` of the result holds complete messages only.
 
-    `async with run_agent_loop(...) as run:` stops the run when the block is left, and waits until model and tools have
-    cleaned up. Without it, only the signal stops a run.
+    `async with run_agent_loop(...) as run:` stops the run when the block is left, and waits until model and
+    tools have cleaned up. Without it, only the signal stops a run.
 
-    `messages` is an exact list or tuple of records. `model` has a `stream(request, signal)`, called once a step;
-    request IDs are `request-001` and so on, the first one `request_sequence_start` higher. `tools` is a registry, or a
-    list or tuple of tools. `tool_execution` is `"sequential"` or `"parallel"`: how the calls of one turn are run; the
-    order of results is that of the calls in both.
+    `messages` is an exact list or tuple of records. `model` has a `stream(request, signal)`, called once a
+    step; request IDs are `request-001` and so on, the first one `request_sequence_start` higher. `tools` is a
+    registry, or a list or tuple of tools. `tool_execution` is `"sequential"` or `"parallel"`: how the calls
+    of one turn are run; the order of results is that of the calls in both.
 
-    Raises `TypeError` or `ValueError` naming a bad option, `ToolContractError` for a bad list of tools, `RuntimeError`
-    without a running event loop; the model has not been touched then.
+    Raises `TypeError` or `ValueError` naming a bad option, `ToolContractError` for a bad list of tools,
+    `RuntimeError` without a running event loop; the model has not been touched then.
     """
     options = read_options(
         messages, model, tools, max_steps, signal, request_sequence_start, limits, tool_execution
@@ -70,7 +69,6 @@ async def _start(run: Run) -> Outcome:
 async def _ask(run: Run) -> Outcome:
     """One model turn. An answer without calls ends the run."""
     response = await model_turn(run)
-    run.calls = response.message.tool_calls
     if run.calls:
         return Outcome.CALLS
     run.finish(CompletedRun(run.transcript, response.message.text))
@@ -91,7 +89,9 @@ _WORK: Final[Mapping[Phase, Callable[[Run], Awaitable[Outcome]]]] = MappingProxy
 
 
 async def _walk(run: Run) -> None:
-    """Go from phase to phase by the table. Whatever a phase raises becomes the result; then the model is left."""
+    """Go from phase to phase by the table. Whatever a phase raises becomes the result; then the model is
+    left.
+    """
     phase = Phase.START
     while phase is not Phase.DONE:
         try:

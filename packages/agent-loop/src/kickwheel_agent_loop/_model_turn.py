@@ -3,20 +3,21 @@
 from collections.abc import Awaitable
 from typing import Final, cast
 
-from kickwheel_protocol import ModelResponse
-
 from kickwheel_agent_loop._chunks import StreamedTurn
-from kickwheel_agent_loop._failures import ProtocolFault
-from kickwheel_agent_loop._model_stream import OpenStream, is_awaitable, open_stream, raised_by_model
+from kickwheel_agent_loop._failures import ModelProtocolError
+from kickwheel_agent_loop._inspect import is_awaitable
+from kickwheel_agent_loop._model_stream import OpenStream, open_stream, raised_by_model
 from kickwheel_agent_loop._response import check_response
 from kickwheel_agent_loop._run import Run
-
+from kickwheel_protocol import ModelResponse
 
 _NO_READ: Final = object()
 
 
 async def model_turn(run: Run) -> ModelResponse:
-    """Ask the model once. The assistant message is in the transcript when this returns, and not when it raises."""
+    """Ask the model once. The assistant message is in the transcript when this returns, and not when it
+    raises.
+    """
     run.check()
     request = run.next_request()
     streamed = StreamedTurn(request.id, run.limits)
@@ -27,35 +28,34 @@ async def model_turn(run: Run) -> ModelResponse:
         run.check()
         await _read(run, opened, streamed)
         answer = await opened.response()
-        run.met_cancellation()
-        run.check()
+        run.look()
+        response = check_response(answer, request.id, streamed, run.call_ids, run.limits)
+        opened.has_told_all()
+        if response.stop_reason == "toolCall":
+            await opened.leave()
+            run.close_model = None
+        # The last stream is left after the result is told, so that its cleanup cannot hold that up.
+        run.look()
     finally:
         run.reading = False
-    response = check_response(answer, request.id, streamed, run.call_ids, run.limits)
-    run.check()
-    opened.leave()
-    run.close_model = None
-    run.fresh.append(response.message)
-    run.call_ids.update(call.id for call in response.message.tool_calls)
+    run.keep(response.message)
     return response
 
 
 async def _read(run: Run, opened: OpenStream, streamed: StreamedTurn) -> None:
     """Read chunk by chunk, in the run's own task. What `async for` hides is named here."""
     step = await opened.enter()
-    accept, tell = streamed.accept, run.tell_chunk
+    accept, look, tell = streamed.accept, run.look, run.tell_chunk
     while True:
         try:
             waiting = step()
-            chunk = await waiting if is_awaitable(waiting) else _NO_READ
+            chunk = await cast("Awaitable[object]", waiting) if is_awaitable(waiting) else _NO_READ
         except StopAsyncIteration:
-            run.met_cancellation()
-            run.check()
+            look()
             return
         except BaseException as error:
             raise raised_by_model(run, error) from None
-        run.met_cancellation()
-        run.check()
+        look()
         if chunk is _NO_READ:
-            raise ProtocolFault("the model's stream gave a read that cannot be awaited")
+            raise ModelProtocolError("the model's stream gave a read that cannot be awaited")
         tell(accept(chunk))

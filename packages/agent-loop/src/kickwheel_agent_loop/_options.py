@@ -1,4 +1,4 @@
-"""The options of a run: checked in the call, before anything of the model, the tools or the signal is used."""
+"""The options of a run, checked before model, tools or signal are used (checkpoint 07)."""
 
 import asyncio
 import inspect
@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol, TypeAlias, cast, final
 
-from kickwheel_protocol import Message, ModelRequest, Signal
-
+from kickwheel_agent_loop._definition import AnyTool
 from kickwheel_agent_loop._limits import LoopLimits
 from kickwheel_agent_loop._registry import ToolRegistry
+from kickwheel_protocol import ModelRequest, Signal
 
 ToolExecution: TypeAlias = Literal["sequential", "parallel"]
 """How the calls of one turn are run: one after another, or side by side."""
@@ -31,7 +31,8 @@ class RunOptions:
     """What a run owns from its first moment: checked numbers, and snapshots of messages and tools."""
 
     messages: tuple[object, ...] | None
-    """The starting transcript, not looked at yet; `None` for what is no list or tuple of a permitted length."""
+    """The starting transcript, not looked at yet; `None` for what is no list or tuple of a permitted length.
+    """
     stream: StreamFunction
     registry: ToolRegistry
     max_steps: int
@@ -91,7 +92,9 @@ def read_budget(max_steps: object, request_sequence_start: object, limits: LoopL
 
 
 def require_loop() -> asyncio.AbstractEventLoop:
-    """Give the running loop; `RuntimeError` without one, before anything was made that would have to be undone."""
+    """Give the running loop; `RuntimeError` without one, before anything was made that would have to be
+    undone.
+    """
     return asyncio.get_running_loop()
 
 
@@ -104,7 +107,9 @@ def _read_execution(value: object) -> bool:
 
 
 def _check_signal(signal: object) -> None:
-    """Look for the members without reading one: a property of a signal may fail, and that is the run's business."""
+    """Look for the members without reading one: a property of a signal may fail, and that is the run's
+    business.
+    """
     if signal is None:
         return
     missing = object()
@@ -128,7 +133,7 @@ def _read_tools(tools: object) -> ToolRegistry:
     if type(tools) is ToolRegistry:
         return tools.snapshot()
     if type(tools) is list or type(tools) is tuple:
-        return ToolRegistry(cast("Sequence[object]", tools))
+        return ToolRegistry(cast("Sequence[AnyTool]", tools))
     raise TypeError(f"tools must be a ToolRegistry, a list or a tuple, not {type(tools).__name__}")
 
 
@@ -138,6 +143,3 @@ def _snapshot(messages: object, limits: LoopLimits) -> tuple[object, ...] | None
         return None
     listed = cast("list[object] | tuple[object, ...]", messages)
     return tuple(listed) if len(listed) <= limits.max_initial_messages else None
-
-
-__all__ = ["Message", "RunOptions", "StreamFunction", "ToolExecution", "read_options", "require_loop"]

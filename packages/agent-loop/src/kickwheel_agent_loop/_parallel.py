@@ -4,19 +4,18 @@ import asyncio
 from collections.abc import Sequence
 from typing import final
 
-from kickwheel_protocol import ToolCall, ToolResultMessage
-
 from kickwheel_agent_loop._execute import run_call
-from kickwheel_agent_loop._failures import RunStopped, ToolFault
+from kickwheel_agent_loop._failures import ToolPhaseError
 from kickwheel_agent_loop._run import Run
+from kickwheel_protocol import ToolCall, ToolResultMessage
 
 
 @final
 class Batch:
     """One turn's calls, each in a task of its own.
 
-    `_fatal` is the lowest position of a call that stops the run, `len(calls)` while there is none: results up to it
-    are released in order, calls after it are cancelled and waited for.
+    `_fatal` is the lowest position of a call that stops the run, `len(calls)` while there is none: results up
+    to it are released in order, calls after it are cancelled and waited for.
     """
 
     __slots__ = ("_calls", "_fatal", "_outcomes", "_run", "_tasks")
@@ -50,7 +49,7 @@ class Batch:
         if self._fatal < len(self._calls):
             error = self._outcomes[self._fatal]
             assert isinstance(error, BaseException)
-            raise ToolFault(error) if isinstance(error, Exception) else error
+            raise ToolPhaseError(error) if isinstance(error, Exception) else error
 
     async def _work(self, position: int) -> None:
         """Run one call and keep what comes of it, as data."""

@@ -1,4 +1,6 @@
-"""The phases of a run as data: the loop walks this table, and the diagram of the course page is drawn from it."""
+"""The phases of a run as data: the loop walks this table, and the diagram of the course page is drawn from
+it.
+"""
 
 from collections.abc import Mapping
 from enum import Enum

@@ -1,24 +1,24 @@
 """The response of one model turn: is it one, and does it say what the chunks said? (checkpoint 07)"""
 
-from kickwheel_protocol import AssistantMessage, ModelResponse, TextBlock, ToolCall
-
 from kickwheel_agent_loop._arguments import arguments_fault, same_json
 from kickwheel_agent_loop._chunks import Part, StreamedTurn
-from kickwheel_agent_loop._failures import ProtocolFault
+from kickwheel_agent_loop._failures import ModelProtocolError
 from kickwheel_agent_loop._limits import LoopLimits
+from kickwheel_protocol import AssistantMessage, ModelResponse, TextBlock, ToolCall
 
 
 def check_response(
     response: object, request_id: str, streamed: StreamedTurn, call_ids: set[str], limits: LoopLimits
 ) -> ModelResponse:
-    """Give the response back if the run may go on with it; `ProtocolFault` otherwise.
+    """Give the response back if the run may go on with it; `ModelProtocolError` otherwise.
 
-    `call_ids` are those of the transcript so far. Nothing of the turn is kept or run before all of this holds.
+    `call_ids` are those of the transcript so far. Nothing of the turn is kept or run before all of this
+    holds.
     """
     try:
         return _checked(response, request_id, streamed, call_ids, limits)
     except AttributeError:
-        raise ProtocolFault("the model gave a response that no constructor has made") from None
+        raise ModelProtocolError("the model gave a response that no constructor has made") from None
 
 
 def _checked(
@@ -26,12 +26,12 @@ def _checked(
 ) -> ModelResponse:
     # [solution 07.4]
     if type(response) is not ModelResponse:
-        raise ProtocolFault("the model's result is no response record")
+        raise ModelProtocolError("the model's result is no response record")
     if response.request_id != request_id:
-        raise ProtocolFault("the model answered another request")
+        raise ModelProtocolError("the model answered another request")
     calls = _agreed_calls(response.message, streamed.parts(), limits)
     if bool(calls) is not (response.stop_reason == "toolCall"):
-        raise ProtocolFault(f"the stop reason {response.stop_reason} disagrees with {len(calls)} tool calls")
+        raise ModelProtocolError(f"stop reason {response.stop_reason} with {len(calls)} tool calls")
     _check_ids(calls, call_ids)
     return response
     # [/solution]
@@ -41,7 +41,7 @@ def _check_ids(calls: list[ToolCall], call_ids: set[str]) -> None:
     """A result is linked to its call by the ID alone, so no ID may ever come twice."""
     ids = {call.id for call in calls}
     if len(ids) != len(calls) or not ids.isdisjoint(call_ids):
-        raise ProtocolFault("the model used the ID of a tool call twice")
+        raise ModelProtocolError("the model used the ID of a tool call twice")
 
 
 def _agreed_calls(message: AssistantMessage, streamed: list[Part], limits: LoopLimits) -> list[ToolCall]:
@@ -50,10 +50,10 @@ def _agreed_calls(message: AssistantMessage, streamed: list[Part], limits: LoopL
     The limit of text was kept by the chunks, so a text that equals theirs keeps it too.
     """
     if len(message.content) > limits.max_model_blocks_per_step:
-        raise ProtocolFault(f"the response has more than {limits.max_model_blocks_per_step} blocks")
+        raise ModelProtocolError(f"the response has more than {limits.max_model_blocks_per_step} blocks")
     told = _parts(message)
     if len(told) != len(streamed):
-        raise ProtocolFault("the response has other parts than the chunks")
+        raise ModelProtocolError("the response has other parts than the chunks")
     calls: list[ToolCall] = []
     for said, sent in zip(told, streamed, strict=True):
         if type(said) is ToolCall:
@@ -61,21 +61,21 @@ def _agreed_calls(message: AssistantMessage, streamed: list[Part], limits: LoopL
                 _check_call(said, sent, limits)
             calls.append(said)
         elif said != sent:
-            raise ProtocolFault("the text of the response is not that of the chunks")
+            raise ModelProtocolError("the text of the response is not that of the chunks")
     return calls
 
 
 def _check_call(said: ToolCall, sent: Part, limits: LoopLimits) -> None:
     fault = arguments_fault(said.arguments, limits)
     if fault is not None:
-        raise ProtocolFault(fault)
+        raise ModelProtocolError(fault)
     if (
         type(sent) is not ToolCall
         or said.id != sent.id
         or said.name != sent.name
         or not same_json(said.arguments, sent.arguments)
     ):
-        raise ProtocolFault("a tool call of the response is not that of the chunks")
+        raise ModelProtocolError("a tool call of the response is not that of the chunks")
 
 
 def _parts(message: AssistantMessage) -> list[Part]:

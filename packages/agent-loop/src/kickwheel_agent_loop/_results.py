@@ -1,11 +1,18 @@
-"""The terminal result: what a failure, an abort or an answer becomes. Everything here is data, nothing is raised."""
+"""The terminal result: what a failure, an abort or an answer becomes. Everything here is data, nothing is
+raised.
+"""
 
 from typing import Final
 
+from kickwheel_agent_loop._failures import (
+    ModelProtocolError,
+    ModelStreamError,
+    RunErrorCode,
+    ToolPhaseError,
+    TranscriptError,
+)
 from kickwheel_event_stream import AbortError
 from kickwheel_protocol import FailedRun, Message, RunError
-
-from kickwheel_agent_loop._failures import ProtocolFault, RunErrorCode, StreamFault, ToolFault, TranscriptFault
 
 CANCELLED_TEXT: Final = "The run was cancelled"
 """The reason when the signal's reason has no text of its own."""
@@ -45,14 +52,14 @@ def failed(messages: tuple[Message, ...], code: RunErrorCode, text: str) -> Fail
 
 
 def failure_parts(error: BaseException) -> tuple[RunErrorCode, str]:
-    """Map what was raised in a phase to a code and a text, in the order protocol, stream, tool phase, other."""
-    if isinstance(error, TranscriptFault):
+    """Map what was raised to a code and a text, in the order protocol, stream, tool phase, other."""
+    if isinstance(error, TranscriptError):
         return "INVALID_TRANSCRIPT", str(error)
-    if isinstance(error, ProtocolFault):
+    if isinstance(error, ModelProtocolError):
         return "MODEL_PROTOCOL_ERROR", str(error)
-    if isinstance(error, StreamFault):
+    if isinstance(error, ModelStreamError):
         return "MODEL_STREAM_FAILED", _described(error.error, "The model stream failed")
-    if isinstance(error, ToolFault):
+    if isinstance(error, ToolPhaseError):
         return "TOOL_EXECUTION_FAILED", _described(error.error, "A tool stopped the run")
     return "AGENT_RUNTIME_FAILED", _described(error, "The run failed")
 

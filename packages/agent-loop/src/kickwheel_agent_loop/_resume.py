@@ -8,14 +8,15 @@ from kickwheel_protocol import AssistantMessage, Message, ToolResultMessage, Use
 def resumable_messages(messages: Sequence[Message]) -> tuple[Message, ...]:
     """Give the longest prefix of a transcript that is a valid transcript by itself.
 
-    Of a cancelled or failed run this drops the assistant message with unanswered calls and what follows it; nothing is
-    made up in its place. A tuple that is valid already comes back as the same object.
+    Of a cancelled or failed run this drops the assistant message with unanswered calls and what follows it;
+    nothing is made up in its place. A tuple that is valid already comes back as the same object.
     """
     transcript = tuple(messages)
     if not validate_transcript(transcript):
         return transcript
     ends = _answered_ends(transcript)
-    # A fault stays a fault however much follows, so the valid ones among these prefixes are the shortest ones.
+    # A fault stays a fault however much follows, so the valid ones among these prefixes are the shortest
+    # ones.
     valid, invalid = 0, len(ends)
     while invalid - valid > 1:
         middle = (valid + invalid) // 2

@@ -1,9 +1,9 @@
 """One run at work: its transcript, its events, its signal, and everything it has started (checkpoint 07).
 
-How an abort interrupts without a task for each step: the run is one task. An abort lets `_interrupt` be called at the
-next turn of the event loop, where that task can only be waiting: for the model, or for tools in tasks of their own.
-`_interrupt` publishes the result itself and cancels what is waited for, exactly once. The run's task then comes back
-from its wait, finds that the run is over, and has only cleaning up left to do.
+How an abort interrupts without a task for each step: the run is one task. An abort lets `_interrupt` be
+called at the next turn of the event loop, where that task can only be waiting: for the model, or for tools in
+tasks of their own. `_interrupt` publishes the result itself and cancels what is waited for, exactly once. The
+run's task then comes back from its wait, finds that the run is over, and has only cleaning up left to do.
 """
 
 import asyncio
@@ -11,9 +11,14 @@ from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from typing import Final, final
 
+from kickwheel_agent_loop._failures import RunStoppedError, TranscriptError
+from kickwheel_agent_loop._options import RunOptions
+from kickwheel_agent_loop._results import LEFT_EARLY_TEXT, failed, failure_parts, reason_text, text_of
+from kickwheel_agent_loop._start import read_start
 from kickwheel_event_stream import AbortController, AbortError, EventStream, StreamClosedError
 from kickwheel_protocol import (
     AgentEvent,
+    AssistantMessage,
     CancelledRun,
     Message,
     MessageAccepted,
@@ -28,18 +33,15 @@ from kickwheel_protocol import (
     ToolStarted,
 )
 
-from kickwheel_agent_loop._failures import RunStopped, TranscriptFault
-from kickwheel_agent_loop._options import RunOptions
-from kickwheel_agent_loop._results import LEFT_EARLY_TEXT, failed, failure_parts, reason_text, text_of
-from kickwheel_agent_loop._start import read_start
-
 _HELD: Final[set[asyncio.Future[object] | asyncio.Task[None]]] = set()
 """Every task of every run: a loop holds its tasks weakly, and one that waits must survive a collection."""
 
 
 @final
 class Run:
-    """The state that the phases share. `over` means that the result is there: nothing may be published any more."""
+    """The state that the phases share. `over` means that the result is there: nothing may be published any
+    more.
+    """
 
     __slots__ = (
         "_cancel_sent",
@@ -76,7 +78,7 @@ class Run:
         self.controller = AbortController()
         self.stream: EventStream[AgentEvent, RunResult] = EventStream(on_close=self.close)
         self.begun = False
-        self.starting: tuple[Message, ...] = ()  # filled by the start phase, once it is known to hold messages
+        self.starting: tuple[Message, ...] = ()  # filled by the start phase, once known to hold messages
         self.request: ModelRequest | None = None  # the last one: it holds the transcript up to its time
         self.fresh: list[Message] = []  # accepted since that request
         self.call_ids: set[str] = set()
@@ -101,13 +103,13 @@ class Run:
     # The transcript
 
     def begin(self) -> None:
-        """Read the starting transcript, once; `TranscriptFault` if it is not valid."""
+        """Read the starting transcript, once; `TranscriptError` if it is not valid."""
         if not self.begun:
             self.begun = True
             start = read_start(self.options.messages, self.limits)
             self.starting, self.call_ids = start.messages, start.call_ids
             if start.fault is not None:
-                raise TranscriptFault(start.fault)
+                raise TranscriptError(start.fault)
 
     @property
     def transcript(self) -> tuple[Message, ...]:
@@ -119,11 +121,20 @@ class Run:
         """Make the request of the next step: what was there is shared, only new messages are looked at."""
         self.steps += 1
         number = f"request-{self.options.request_sequence_start + self.steps:03d}"
-        last = self.request
-        request = ModelRequest(number, self.starting) if last is None else last.followed_by(number, *self.fresh)
+        if self.request is None:
+            request = ModelRequest(number, self.starting)
+        else:
+            request = self.request.followed_by(number, *self.fresh)
         self.request = request
         self.fresh.clear()
         return request
+
+    def keep(self, message: AssistantMessage) -> None:
+        """Append the checked message of a model turn."""
+        self.fresh.append(message)
+        self.calls = message.tool_calls
+        for call in self.calls:
+            self.call_ids.add(call.id)
 
     # Events
 
@@ -162,11 +173,13 @@ class Run:
             self.stream.finish(result)
 
     def fail(self, error: BaseException) -> None:
-        """Publish what a failure becomes. The abort is looked at last: naming an error runs code of that error."""
+        """Publish what a failure becomes. The abort is looked at last: naming an error runs code of that
+        error.
+        """
         if self.over:
             return
         code, text = failure_parts(error)
-        if not isinstance(error, TranscriptFault) and self.is_stopped():
+        if not isinstance(error, TranscriptError) and self.is_stopped():
             self.finish(self.stopped_result())
         else:
             self.finish(failed(self.transcript, code, text))
@@ -178,7 +191,7 @@ class Run:
         self.abort(AbortError(LEFT_EARLY_TEXT))
         try:
             self.begin()
-        except TranscriptFault as fault:
+        except TranscriptError as fault:
             self.fail(fault)
         else:
             self.finish(self.stopped_result())
@@ -194,7 +207,8 @@ class Run:
         """The result of an aborted run: complete messages only, nothing made up."""
         error = self._signal_error
         if error is not None:
-            return failed(self.transcript, "SIGNAL_ACCESS_FAILED", text_of(error, "The signal cannot be read"))
+            text = text_of(error, "The signal cannot be read")
+            return failed(self.transcript, "SIGNAL_ACCESS_FAILED", text)
         return CancelledRun(self.transcript, reason_text(self.controller.signal.reason))
 
     # The signals
@@ -218,7 +232,7 @@ class Run:
             self._forget_signal()
 
     def is_stopped(self) -> bool:
-        """Tell whether the run signal is aborted. A foreign signal may have no working callbacks: it is read."""
+        """Tell whether the run signal is aborted. A foreign signal is read: its callbacks may not work."""
         if self._watched and not self.stopped and not self.over and self.options.signal is not None:
             try:
                 if self.options.signal.aborted:
@@ -228,9 +242,16 @@ class Run:
         return self.stopped
 
     def check(self) -> None:
-        """Raise `RunStopped` at a point where an abort wins."""
+        """Raise `RunStoppedError` at a point where an abort wins."""
         if self.stopped or self.over or (self._watched and self.is_stopped()):
-            raise RunStopped
+            raise RunStoppedError
+
+    def look(self) -> None:
+        """As `check`, after a wait: a cancellation that the awaited code swallowed counts too."""
+        if self._cancel_sent or (self.task is not None and self.task.cancelling()):
+            self.met_cancellation()
+        if self.stopped or self.over or (self._watched and self.is_stopped()):
+            raise RunStoppedError
 
     def abort(self, reason: object) -> None:
         """Abort the run signal, which tells model and tools, and interrupt the run at the next loop turn."""
@@ -302,13 +323,13 @@ class Run:
     # Waiting and tasks
 
     async def wait(self) -> None:
-        """Wait until somebody calls `wake`. A cancellation of the run's task becomes `RunStopped`."""
+        """Wait until somebody calls `wake`. A cancellation of the run's task becomes `RunStoppedError`."""
         waiter = self._waiter = self._loop.create_future()
         try:
             await waiter
         except asyncio.CancelledError:
             self.met_cancellation()
-            raise RunStopped from None
+            raise RunStoppedError from None
         finally:
             self._waiter = None
 
@@ -342,7 +363,9 @@ class Run:
                 executor.add_done_callback(_HELD.discard)
 
     def _died(self, task: asyncio.Task[None]) -> None:
-        """The run's task is gone without a result: cancelled before its first turn, or by a fault of the loop."""
+        """The run's task is gone without a result: cancelled before its first turn, or by a fault of the
+        loop.
+        """
         error = None if task.cancelled() else task.exception()
         if isinstance(error, Exception):
             self.break_down(error)
@@ -350,7 +373,8 @@ class Run:
             self.stop()
 
     async def clean_up(self) -> None:
-        """The last act of the run's task: ask an opened model to end, and end as whoever cancelled the task wants.
+        """The last act of the run's task: ask an opened model to end, and end as whoever cancelled the task
+        wants.
 
         A cancelled task waits for the model's cleanup itself: when a loop shuts down, nobody else would.
         """

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Final, cast, final
 
+from kickwheel_agent_loop._arguments import arguments_fault
+from kickwheel_agent_loop._limits import LoopLimits
 from kickwheel_protocol import (
     AssistantMessage,
     Message,
@@ -13,14 +15,13 @@ from kickwheel_protocol import (
     validate_transcript,
 )
 
-from kickwheel_agent_loop._arguments import arguments_fault
-from kickwheel_agent_loop._limits import LoopLimits
-
 
 @final
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What a run begins with. With a fault, `messages` is what the failed run tells: the transcript, or nothing."""
+    """What a run begins with. With a fault, `messages` is what the failed run tells: the transcript, or
+    nothing.
+    """
 
     messages: tuple[Message, ...]
     call_ids: set[str]
@@ -31,9 +32,11 @@ _NOT_MESSAGES: Final = "the starting transcript must be a list or tuple of messa
 
 
 def read_start(messages: tuple[object, ...] | None, limits: LoopLimits) -> Start:
-    """Check the snapshot of the starting transcript: each entry, then the limits, then how calls and results link.
+    """Check the snapshot of the starting transcript: each entry, then the limits, then how calls and results
+    link.
 
-    `None` stands for what was no list or tuple, or too long. Nothing of an entry is trusted before its type is known.
+    `None` stands for what was no list or tuple, or too long. Nothing of an entry is trusted before its type
+    is known.
     """
     # [solution 07.2]
     if messages is None or not all(map(_is_message, messages)):
@@ -69,7 +72,9 @@ def message_fault(message: AssistantMessage, limits: LoopLimits) -> str | None:
 
 
 def _is_message(entry: object) -> bool:
-    """Tell a real message record: the exact type, with all its fields (one made without its constructor has none)."""
+    """Tell a real message record: the exact type, with all its fields (one made without its constructor has
+    none).
+    """
     try:
         if type(entry) is UserMessage:
             return type(entry.id) is str and type(entry.content) is str
@@ -83,4 +88,5 @@ def _is_message(entry: object) -> bool:
 
 
 def _is_block(block: TextBlock | ToolCall) -> bool:
-    return type(block.text) is str if type(block) is TextBlock else type(block.arguments) is not None
+    text: str = block.text if type(block) is TextBlock else block.id
+    return type(text) is str

@@ -3,12 +3,11 @@
 from asyncio import CancelledError
 from collections.abc import Sequence
 
-from kickwheel_protocol import ToolCall, ToolResultMessage
-
 from kickwheel_agent_loop._execute import run_call
-from kickwheel_agent_loop._failures import RunStopped, ToolFault
+from kickwheel_agent_loop._failures import RunStoppedError, ToolPhaseError
 from kickwheel_agent_loop._parallel import Batch
 from kickwheel_agent_loop._run import Run
+from kickwheel_protocol import ToolCall, ToolResultMessage
 
 
 async def tool_turn(run: Run, calls: Sequence[ToolCall]) -> bool:
@@ -31,7 +30,9 @@ async def tool_turn(run: Run, calls: Sequence[ToolCall]) -> bool:
 
 
 async def run_one(run: Run, call: ToolCall) -> ToolResultMessage:
-    """Run one call in the run's own task; `ToolFault` if the tool stops the run, `RunStopped` after an abort."""
+    """Run one call in the run's own task; `ToolPhaseError` if the tool stops the run, `RunStoppedError` after
+    an abort.
+    """
     try:
         return await run_call(run.options.registry, call, run.controller.signal, run.unfinished)
     except BaseException as error:
@@ -39,8 +40,8 @@ async def run_one(run: Run, call: ToolCall) -> ToolResultMessage:
 
 
 def raised_by_tool(run: Run, error: BaseException) -> BaseException:
-    """Name what came out of the tool phase. An abort is looked at first: it comes as the signal's own reason."""
+    """Name what came out of a tool. An abort is looked at first: it comes as the signal's own reason."""
     run.met_cancellation()
     if run.is_stopped() and isinstance(error, Exception | CancelledError):
-        return RunStopped()
-    return ToolFault(error) if isinstance(error, Exception) else error
+        return RunStoppedError()
+    return ToolPhaseError(error) if isinstance(error, Exception) else error

@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
-from kickwheel_protocol import AgentEvent, Message, Model, RunResult, Signal
-
 from kickwheel_agent_loop._definition import AnyTool
 from kickwheel_agent_loop._limits import LoopLimits
 from kickwheel_agent_loop._loop import DEFAULT_LIMITS, run_agent_loop
 from kickwheel_agent_loop._options import ToolExecution
 from kickwheel_agent_loop._registry import ToolRegistry
+from kickwheel_protocol import AgentEvent, Message, Model, RunResult, Signal
 
 
 @final
@@ -35,8 +34,8 @@ async def run_to_end(
 ) -> RunTrace:
     """Run the agent loop to its end, with the options of `run_agent_loop`.
 
-    Bad options raise when this is awaited. Cancelling it stops the run, waits until model and tools have cleaned up and
-    raises `CancelledError`. However it ends, no task of the run is left.
+    Bad options raise when this is awaited. Cancelling it stops the run, waits until model and tools have
+    cleaned up and raises `CancelledError`. However it ends, no task of the run is left.
     """
     run = run_agent_loop(
         messages=messages,

@@ -61,7 +61,9 @@ class Gate:
 
 
 Step: TypeAlias = object
-"""A chunk (or any other object, to be given as one), an exception to raise, a `Gate`, or a plain function to call."""
+"""A chunk (or any other object, to be given as one), an exception to raise, a `Gate`, or a plain function to
+call.
+"""
 
 
 async def play(step: Step) -> tuple[bool, object]:
@@ -175,18 +177,23 @@ def response_of(request_id: str, parts: Sequence[Part]) -> ModelResponse:
 
 def answers(*parts: Part) -> Answer:
     """A flawless turn."""
-    return lambda request, _signal: FakeStream(
-        chunks_of(request.id, parts), [response_of(request.id, parts)]
-    )
+    return lambda request, _signal: FakeStream(chunks_of(request.id, parts), [response_of(request.id, parts)])
 
 
-def steps(*chunks: Step | Part, ending: Sequence[Step] | None = None, says: Sequence[Part] | None = None) -> Answer:
+def steps(
+    *chunks: Step | Part, ending: Sequence[Step] | None = None, says: Sequence[Part] | None = None
+) -> Answer:
     """A turn step by step: texts and calls become chunks. It ends with the response of the parts, or as told."""
 
     def answer(request: ModelRequest, _signal: Signal) -> FakeStream:
         parts = [chunk for chunk in chunks if isinstance(chunk, str | ToolCall)]
-        played = [chunks_of(request.id, [chunk])[0] if isinstance(chunk, str | ToolCall) else chunk for chunk in chunks]
-        closing = [response_of(request.id, parts if says is None else says)] if ending is None else list(ending)
+        played = [
+            chunks_of(request.id, [chunk])[0] if isinstance(chunk, str | ToolCall) else chunk
+            for chunk in chunks
+        ]
+        closing = (
+            [response_of(request.id, parts if says is None else says)] if ending is None else list(ending)
+        )
         return FakeStream(played, closing)
 
     return answer
