@@ -9,8 +9,9 @@ from typing import cast
 
 from kickwheel._course import Checkpoint, load_course
 from kickwheel._fixture_input import DEFAULT_FIXTURE
-from kickwheel._messages import COURSE_FOLDER, LANGUAGES
+from kickwheel._messages import LANGUAGES, MESSAGES
 from kickwheel._packages import PACKAGES, write_derived
+from kickwheel._places import course_folder
 from kickwheel._practice import Practice
 from kickwheel._runner import DEFAULT_TIMEOUT, run_bounded
 
@@ -23,7 +24,7 @@ _LAUNCH = (
 
 def assemble(practice: Practice, target: Path) -> tuple[Checkpoint, ...]:
     """Write all six packages to `target`; returns the checkpoints whose modules are the learner's."""
-    for package in PACKAGES:
+    for package in {*PACKAGES, *(checkpoint.package for checkpoint in load_course().checkpoints)}:
         write_derived(package, target, None)
     _add_data(target / "kickwheel" / "course")
     green = tuple(c for c in load_course().checkpoints if practice.state(c) == "green")
@@ -53,5 +54,5 @@ def _add_data(course: Path) -> None:
     """What `trace` itself reads: its texts and the fixture that ships."""
     (course / "fixtures").mkdir(parents=True)
     for language in LANGUAGES:
-        shutil.copy(COURSE_FOLDER / f"messages.{language}.toml", course)
-    shutil.copy(COURSE_FOLDER / "fixtures" / DEFAULT_FIXTURE, course / "fixtures")
+        shutil.copy(MESSAGES / f"messages.{language}.toml", course)
+    shutil.copy(course_folder() / "fixtures" / DEFAULT_FIXTURE, course / "fixtures")

@@ -8,7 +8,8 @@ from functools import cache
 from pathlib import Path
 
 from kickwheel._errors import CourseDataError, RefusedError
-from kickwheel._messages import COURSE_FOLDER, LANGUAGES, Messages
+from kickwheel._messages import LANGUAGES, Messages
+from kickwheel._places import course_folder
 
 HINT_LEVELS = 3
 MAX_CHECKPOINT_MINUTES = 45
@@ -121,17 +122,17 @@ def find_mutant(checkpoint: Checkpoint, name: str | None, text: Messages) -> Mut
     raise RefusedError("UNKNOWN_MUTANT", text("error.unknown_mutant", name=name, id=checkpoint.id, near=near))
 
 
+def load_course() -> Course:
+    """The course that ships; a fault in its data is a `CourseDataError` that names the file and the key."""
+    return read_course(course_folder())
+
+
 @cache
-def load_course(folder: Path = COURSE_FOLDER) -> Course:
-    """Read and check the course data; a fault is a `CourseDataError` that names the file and the key."""
+def read_course(folder: Path) -> Course:
+    """Read and check the course data of a folder."""
     main = _Reader(folder / "course.toml", folder)
     entries = main.tables("checkpoints")
     return Course(main.text("version"), tuple(_load_checkpoint(folder, entry) for entry in entries))
-
-
-def course_files(folder: Path = COURSE_FOLDER) -> Path:
-    """The course folder: focused tests under `tests/checkpoints`, fixtures under `fixtures`."""
-    return folder
 
 
 def _load_checkpoint(folder: Path, entry: "_Reader") -> Checkpoint:

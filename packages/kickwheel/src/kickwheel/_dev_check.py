@@ -11,9 +11,9 @@ from pathlib import Path
 from kickwheel import _regions
 from kickwheel._course import MAX_CHECKPOINT_MINUTES, MAX_TASK_MINUTES, Checkpoint, Mutant
 from kickwheel._errors import CourseDataError, KickwheelError
-from kickwheel._messages import COURSE_FOLDER
 from kickwheel._mutants import MutantRun, run_on_reference
 from kickwheel._packages import PACKAGES, installed, source_files, write_derived
+from kickwheel._places import course_folder
 from kickwheel._runner import RunReport, run_focused
 from kickwheel._type_check import check_paths
 
@@ -117,7 +117,7 @@ class CheckpointChecker:
     def _copies(self) -> Iterator[str]:
         names = [self._checkpoint.test_file, *(f"fixtures/{name}" for name in self._checkpoint.fixtures)]
         for name in names:
-            source, copy = self._root / name, COURSE_FOLDER / name
+            source, copy = self._root / name, course_folder() / name
             if not source.is_file():
                 yield f"{name} does not exist"
             elif not copy.is_file() or copy.read_bytes() != source.read_bytes():

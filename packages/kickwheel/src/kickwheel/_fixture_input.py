@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import NoReturn
 
 from kickwheel._errors import RefusedError
-from kickwheel._messages import COURSE_FOLDER, Messages
+from kickwheel._messages import Messages
 from kickwheel._parse import nearest
+from kickwheel._places import course_folder
 from kickwheel_provider_adapter import FixtureProviderAdapter, FixtureProviderError, dialects
 
 DEFAULT_FIXTURE = "provider-tool-roundtrip.json"
@@ -17,7 +18,7 @@ Json = dict[str, object]
 
 def default_fixture_path() -> Path:
     """The fixture that `trace` runs when none is named."""
-    return COURSE_FOLDER / "fixtures" / DEFAULT_FIXTURE
+    return course_folder() / "fixtures" / DEFAULT_FIXTURE
 
 
 def open_fixture(path: Path, shown: str, text: Messages) -> FixtureProviderAdapter:

@@ -10,9 +10,9 @@ from typing import cast
 from kickwheel._context import Context
 from kickwheel._course import Checkpoint
 from kickwheel._errors import SurroundingsError
-from kickwheel._messages import COURSE_FOLDER
 from kickwheel._output import one_line
 from kickwheel._packages import installed
+from kickwheel._places import course_folder
 from kickwheel._practice import Practice
 from kickwheel._runner import CaseResult, RunReport, run_focused
 
@@ -37,7 +37,7 @@ class Focused:
 
 def packaged_test(checkpoint: Checkpoint) -> Path:
     """The focused file as it ships inside the package."""
-    return COURSE_FOLDER / checkpoint.test_file
+    return course_folder() / checkpoint.test_file
 
 
 def run_checkpoint(
@@ -166,10 +166,13 @@ def _show_failure(case: CaseResult, run: Focused, context: Context) -> None:
     out.print()
 
 
-@cache
 def criteria() -> Mapping[str, str]:
     """The contract: line number to sentence."""
-    path = COURSE_FOLDER / "criteria.json"
+    return _read_criteria(course_folder() / "criteria.json")
+
+
+@cache
+def _read_criteria(path: Path) -> Mapping[str, str]:
     return cast("dict[str, str]", json.loads(path.read_text("utf-8"))) if path.exists() else {}
 
 
@@ -186,7 +189,7 @@ def _place(file: str | None, line: int | None, root: Path) -> str:
     if file is None:
         return "?"
     path = Path(file)
-    for base in (root.resolve(), COURSE_FOLDER):
+    for base in (root.resolve(), course_folder()):
         if path.is_relative_to(base):
             path = path.relative_to(base)
             break

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from kickwheel._atomic import write_atomically
 from kickwheel._course import Checkpoint, Course
-from kickwheel._messages import COURSE_FOLDER
 from kickwheel._packages import derived_files
+from kickwheel._places import course_folder
 from kickwheel._practice import Practice
 from kickwheel._type_check import TYPE_CHECKING_MODE
 
@@ -23,16 +23,16 @@ def fill(practice: Practice, course: Course, language: str) -> tuple[list[str], 
 
 def plain_files(course: Course, language: str) -> dict[str, bytes]:
     """The files beside `work/`: relative path to content."""
-    template = COURSE_FOLDER / "practice"
+    template = course_folder() / "practice"
     files = {
         "README.md": (template / f"README.{language}.md").read_bytes(),
         "pyproject.toml": _pyproject((template / "pyproject.txt").read_text("utf-8"), course).encode(),
         "tests/checkpoints/conftest.py": (template / "conftest.txt").read_bytes(),
     }
     for checkpoint in course.checkpoints:
-        files[checkpoint.test_file] = (COURSE_FOLDER / checkpoint.test_file).read_bytes()
+        files[checkpoint.test_file] = (course_folder() / checkpoint.test_file).read_bytes()
         for fixture in checkpoint.fixtures:
-            files[f"fixtures/{fixture}"] = (COURSE_FOLDER / "fixtures" / fixture).read_bytes()
+            files[f"fixtures/{fixture}"] = (course_folder() / "fixtures" / fixture).read_bytes()
     return files
 
 

@@ -7,13 +7,13 @@ from functools import cache
 from pathlib import Path
 
 LANGUAGES = ("en", "vi")
-COURSE_FOLDER = Path(__file__).parent / "course"
+MESSAGES = Path(__file__).resolve().parent / "course"
 
 
 @cache
 def load_messages(language: str) -> Mapping[str, str]:
     """Every message of one language, flat: `section.key` to text."""
-    with (COURSE_FOLDER / f"messages.{language}.toml").open("rb") as file:
+    with (MESSAGES / f"messages.{language}.toml").open("rb") as file:
         return dict(_flatten("", tomllib.load(file)))
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from kickwheel._course import Checkpoint, Mutant
 from kickwheel._errors import CourseDataError
 from kickwheel._focused import packaged_test
-from kickwheel._messages import COURSE_FOLDER
 from kickwheel._packages import write_derived
+from kickwheel._places import course_folder
 from kickwheel._runner import RunReport, run_focused
 from kickwheel._type_check import TypeFault, check_paths
 
@@ -90,7 +90,7 @@ def run_mutated(
     report = run_focused(file, checkpoint.package, target, package, timeout=timeout)
     if mutant.check != "types" or checker is None:
         return MutantRun(mutant, diff, report)
-    faults = check_paths(checker, [package, file], [target], [target, COURSE_FOLDER])
+    faults = check_paths(checker, [package, file], [target], [target, course_folder()])
     return MutantRun(mutant, diff, report, tuple(faults), _enclosing_tests(faults, file))
 
 

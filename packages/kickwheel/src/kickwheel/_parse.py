@@ -2,6 +2,7 @@
 
 import argparse
 import difflib
+import re
 from collections.abc import Sequence
 from typing import NamedTuple, NoReturn
 
@@ -78,7 +79,7 @@ def parse(words: Sequence[str]) -> Call:
         return Call(None, Options(options), True, False)
     parsed = _parse_verb(verb, rest)
     for name, value in options.items():
-        if value not in (None, False):
+        if _was_given(value):
             parsed.setdefault(name, value)
     return Call(verb, Options(parsed), parsed.get("help") is True, parsed.get("version") is True)
 
@@ -135,7 +136,7 @@ def _parse_verb(verb: Verb, words: list[str]) -> dict[str, object]:
     for argument in verb.arguments:
         _add(parser, argument)
     parsed = parser.parse_intermixed_args(words)
-    return {name: value for name, value in vars(parsed).items() if value not in (None, False)}
+    return {name: value for name, value in vars(parsed).items() if _was_given(value)}
 
 
 def _new_parser() -> _Parser:
@@ -168,4 +169,11 @@ def option_key(name: str) -> str:
 
 
 def _number(text: str) -> int:
+    if not re.fullmatch(r"-?[0-9]{1,9}", text):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number")
     return int(text)
+
+
+def _was_given(value: object) -> bool:
+    """Zero was given; an absent value and a flag that was not set were not."""
+    return value is not None and value is not False

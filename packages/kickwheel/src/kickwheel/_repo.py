@@ -7,7 +7,8 @@ from pathlib import Path
 
 from kickwheel._atomic import write_atomically
 from kickwheel._errors import SurroundingsError
-from kickwheel._messages import COURSE_FOLDER, Messages
+from kickwheel._messages import Messages
+from kickwheel._places import course_folder
 
 _LINE_ID = re.compile(r"(?:\d\d[A-Z]?|S)\.[A-Z]?\d+")
 _LIST_ITEM = re.compile(rf"\s*[-*]\s+({_LINE_ID.pattern})\b\s*(?:—|-|:)?\s*(.*)")
@@ -16,7 +17,7 @@ _CELL_BORDER = re.compile(r"(?<!\\)\|")
 
 def find_repository(text: Messages) -> Path:
     """The root of the repository, or `TOOL_MISSING` in an installation without one."""
-    for folder in COURSE_FOLDER.resolve().parents:
+    for folder in course_folder().parents:
         if (folder / "spec" / "site.md").is_file() and (folder / "packages").is_dir():
             return folder
     raise SurroundingsError("TOOL_MISSING", text("error.no_repository"))
@@ -47,15 +48,15 @@ def sync(root: Path, *, only_check: bool) -> list[str]:
     The copies are the focused tests, the fixtures, and `criteria.json`, which is read off the contract.
     """
     wanted = _wanted(root)
-    differing = [name for name, content in wanted.items() if _content(COURSE_FOLDER / name) != content]
+    differing = [name for name, content in wanted.items() if _content(course_folder() / name) != content]
     stale = [name for name in _present() if name not in wanted]
     if not only_check:
         for name in differing:
-            place = COURSE_FOLDER / name
+            place = course_folder() / name
             place.parent.mkdir(parents=True, exist_ok=True)
             write_atomically(place, wanted[name])
         for name in stale:
-            (COURSE_FOLDER / name).unlink()
+            (course_folder() / name).unlink()
     return sorted([*differing, *stale])
 
 
@@ -72,9 +73,9 @@ def _wanted(root: Path) -> dict[str, bytes]:
 
 
 def _present() -> list[str]:
-    places = (COURSE_FOLDER / "tests" / "checkpoints", COURSE_FOLDER / "fixtures")
+    places = (course_folder() / "tests" / "checkpoints", course_folder() / "fixtures")
     files = [path for place in places for path in place.rglob("*") if path.is_file()]
-    return [path.relative_to(COURSE_FOLDER).as_posix() for path in files if "__pycache__" not in path.parts]
+    return [path.relative_to(course_folder()).as_posix() for path in files if "__pycache__" not in path.parts]
 
 
 def _content(path: Path) -> bytes | None:

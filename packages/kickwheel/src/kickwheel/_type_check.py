@@ -10,7 +10,8 @@ from typing import cast
 
 from kickwheel._course import Checkpoint
 from kickwheel._errors import SurroundingsError
-from kickwheel._messages import COURSE_FOLDER, Messages
+from kickwheel._messages import Messages
+from kickwheel._places import course_folder
 from kickwheel._practice import Practice
 from kickwheel._runner import Ended, find_tool, run_bounded
 
@@ -50,7 +51,7 @@ def find_checker(text: Messages) -> str:
 def check_checkpoint(checker: str, checkpoint: Checkpoint, practice: Practice | None) -> list[TypeFault]:
     """Check a learner's package and its focused file, or, outside a folder, the focused file alone."""
     if practice is None:
-        return check_paths(checker, [COURSE_FOLDER / checkpoint.test_file], [], [COURSE_FOLDER])
+        return check_paths(checker, [course_folder() / checkpoint.test_file], [], [course_folder()])
     paths = [practice.package(checkpoint), practice.folder / checkpoint.test_file]
     return check_paths(checker, paths, [practice.work(checkpoint)], [practice.folder])
 
@@ -58,7 +59,7 @@ def check_checkpoint(checker: str, checkpoint: Checkpoint, practice: Practice | 
 def check_paths(
     checker: str, paths: Sequence[Path], extra_paths: Sequence[Path], roots: Sequence[Path]
 ) -> list[TypeFault]:
-    """The errors over `paths`, relative to one of `roots`; `extra_paths` are searched before what is installed."""
+    """The errors over `paths`, relative to one of `roots`; `extra_paths` come before what is installed."""
     with tempfile.TemporaryDirectory(prefix="kickwheel-types-", ignore_cleanup_errors=True) as folder:
         config = Path(folder) / "pyrightconfig.json"
         settings = {

@@ -7,8 +7,8 @@ from pathlib import Path
 from kickwheel._context import Context, Outcome
 from kickwheel._course import load_course
 from kickwheel._errors import SurroundingsError
-from kickwheel._messages import COURSE_FOLDER
 from kickwheel._parse import Options
+from kickwheel._places import course_folder
 
 BUILD_LINE = "uv run --group docs python scripts/site.py build"
 
@@ -37,7 +37,7 @@ def run(context: Context, options: Options) -> Outcome:
 def find_site(context: Context, options: Options) -> Path:
     """The folder of `--site`, else `./site`, else the one inside the package; or `SITE_MISSING`."""
     given = options.text("site")
-    candidates = [Path("site"), COURSE_FOLDER / "site"] if given is None else [Path(given)]
+    candidates = [Path("site"), course_folder() / "site"] if given is None else [Path(given)]
     for folder in candidates:
         if (folder / "index.html").is_file():
             return folder.resolve()

@@ -9,8 +9,8 @@ from pathlib import Path
 from kickwheel._context import Context, Outcome
 from kickwheel._course import load_course
 from kickwheel._errors import KickwheelError
-from kickwheel._messages import COURSE_FOLDER
 from kickwheel._parse import Options
+from kickwheel._places import course_folder
 from kickwheel._practice import Practice, find_practice
 from kickwheel._runner import find_tool
 from kickwheel._type_check import CHECKER, INSTALL_LINE
@@ -150,7 +150,7 @@ def _fixtures(practice: Practice) -> Check:
     for checkpoint in load_course().checkpoints:
         names = [f"fixtures/{name}" for name in checkpoint.fixtures]
         for name in [checkpoint.test_file, *names]:
-            mine, ours = practice.folder / name, COURSE_FOLDER / name
+            mine, ours = practice.folder / name, course_folder() / name
             if mine.is_file() and mine.read_bytes() != ours.read_bytes() and name not in changed:
                 changed.append(name)
     if changed:

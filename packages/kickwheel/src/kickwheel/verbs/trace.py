@@ -61,9 +61,10 @@ def _open(context: Context, options: Options, files: tuple[str, ...]) -> Fixture
 def _trace(
     context: Context, options: Options, shown: str, adapter: FixtureProviderAdapter, tools: ToolRegistry
 ) -> Outcome:
+    prompt = options.text("prompt")
     outcome = trace_fixture(
         adapter,
-        prompt=options.text("prompt") or DEFAULT_PROMPT,
+        prompt=DEFAULT_PROMPT if prompt is None else prompt,
         max_steps=options.number("max_steps") or DEFAULT_MAX_STEPS,
         tools=tools,
     )
