@@ -60,7 +60,7 @@ def test_content_is_the_delta_or_else_the_message(choice: Frame) -> None:
 
 @pytest.mark.criterion("05D.72")
 def test_content_parts_of_type_text_are_text() -> None:
-    parts = [
+    parts: list[Frame | None] = [
         {"type": "thinking", "thinking": [{"type": "text", "text": "hidden"}]},
         {"type": "text", "text": "a"},
         {"type": "image_url", "image_url": {}},
@@ -76,7 +76,8 @@ def test_a_choice_may_carry_the_error() -> None:
         chat({"content": "a"}), {"choices": [{"index": 0, "error": {"code": 502, "message": "bad"}}]}
     )
     assert (result.ending, str(result.error), result.text) == ("TE 502", "bad", "a")
-    for none in (None, {}, "", 5):
+    nothing: list[object] = [None, {}, "", 5]
+    for none in nothing:
         assert answer({"choices": [{"index": 0, "error": none}]}, finish="stop").ending == "stop"
 
 
@@ -140,7 +141,7 @@ def test_an_old_completion_is_refused() -> None:
         == "TE invalid_event"
     )
     assert answer({"choices": [{"text": "Hi", "delta": None, "message": None}]}).ending == "TE invalid_event"
-    both = {"choices": [{"text": "Hi", "delta": {"content": "x"}}]}
+    both: Frame = {"choices": [{"text": "Hi", "delta": {"content": "x"}}]}
     assert answer(both, finish="stop").text == "x"
     assert answer({"choices": [{"text": None}]}, finish="stop").ending == "stop"
 

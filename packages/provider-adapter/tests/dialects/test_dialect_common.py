@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import cast
 
 import pytest
 from dialect_wire import Frame, Outcome, chat, ndjson, outcome, sse
@@ -30,7 +31,7 @@ def responses_call(call_id: object, name: object, text: str) -> list[Frame]:
 
 
 def anthropic_call(call_id: object, name: object, text: str) -> list[Frame]:
-    block = {"type": "tool_use", "id": call_id, "name": name, "input": {}}
+    block: Frame = {"type": "tool_use", "id": call_id, "name": name, "input": {}}
     delta = {"type": "input_json_delta", "partial_json": text}
     return [
         {"type": "content_block_start", "index": 1, "content_block": block},
@@ -239,9 +240,8 @@ def test_a_held_surrogate_comes_before_a_call_and_before_an_error(name: str) -> 
 def test_only_choice_0_counts(name: str) -> None:
     def numbered(index: object, frame: Frame) -> Frame:
         key = "choices" if name == "openai-chat" else "candidates"
-        choice = dict(frame[key][0])  # type: ignore[index]  # pyright: ignore
-        choice["index"] = index
-        return {key: [choice]}
+        [choice] = cast("list[Frame]", frame[key])
+        return {key: [{**choice, "index": index}]}
 
     wire = WIRES[name]
     frames = [
@@ -653,54 +653,57 @@ def test_the_argument_text_of_one_call_is_bounded(name: str) -> None:
     assert Outcome(over).ending == "TE too_large"
 
 
+RECOGNISED: list[tuple[str, object, bool]] = [
+    ("openai-chat", {"choices": []}, True),
+    ("openai-chat", {"choices": None}, False),
+    ("openai-chat", {"choices": {}}, False),
+    ("openai-responses", {"type": "response.created"}, True),
+    ("openai-responses", ("response.created", {}), True),
+    ("openai-responses", {"object": "response"}, True),
+    ("openai-responses", {"type": "responses"}, False),
+    *(
+        ("anthropic", {"type": kind}, True)
+        for kind in [
+            "message_start",
+            "content_block_start",
+            "content_block_delta",
+            "content_block_stop",
+            "message_delta",
+            "message_stop",
+            "ping",
+            "message",
+        ]
+    ),
+    ("anthropic", ("ping", {}), True),
+    ("anthropic", ("ping", {"type": "other"}), False),
+    ("gemini", {"candidates": []}, True),
+    ("gemini", {"promptFeedback": {}}, True),
+    ("gemini", {"usageMetadata": {}}, True),
+    ("gemini", {"response": {"usageMetadata": {}}}, True),
+    ("gemini", {"response": {}}, False),
+    ("gemini", {"candidates": None}, False),
+    ("ollama", {"done": False, "message": {}}, True),
+    ("ollama", {"done": False, "response": ""}, True),
+    ("ollama", {"done": 0, "message": {}}, False),
+    ("ollama", {"done": True}, False),
+    ("bedrock-converse", {"messageStart": {}}, True),
+    ("bedrock-converse", {"contentBlockStart": {}}, True),
+    ("bedrock-converse", {"contentBlockDelta": {}}, True),
+    ("bedrock-converse", {"contentBlockStop": {}}, True),
+    ("bedrock-converse", {"messageStop": {}}, True),
+    ("bedrock-converse", {"messageStop": None}, False),
+    ("bedrock-converse", {"metadata": {"usage": {}}}, True),
+    ("bedrock-converse", {"metadata": {"metrics": {}}}, True),
+    ("bedrock-converse", {"metadata": {}}, False),
+    ("bedrock-converse", {"output": {}, "stopReason": "end_turn"}, True),
+    ("bedrock-converse", {"output": {}}, False),
+]
+
+
 @pytest.mark.criterion("05D.60", "05D.61", "05D.62", "05D.63", "05D.64", "05D.65")
 @pytest.mark.parametrize(
     ("name", "frame", "recognised"),
-    [
-        ("openai-chat", {"choices": []}, True),
-        ("openai-chat", {"choices": None}, False),
-        ("openai-chat", {"choices": {}}, False),
-        ("openai-responses", {"type": "response.created"}, True),
-        ("openai-responses", ("response.created", {}), True),
-        ("openai-responses", {"object": "response"}, True),
-        ("openai-responses", {"type": "responses"}, False),
-        *(
-            ("anthropic", {"type": kind}, True)
-            for kind in [
-                "message_start",
-                "content_block_start",
-                "content_block_delta",
-                "content_block_stop",
-                "message_delta",
-                "message_stop",
-                "ping",
-                "message",
-            ]
-        ),
-        ("anthropic", ("ping", {}), True),
-        ("anthropic", ("ping", {"type": "other"}), False),
-        ("gemini", {"candidates": []}, True),
-        ("gemini", {"promptFeedback": {}}, True),
-        ("gemini", {"usageMetadata": {}}, True),
-        ("gemini", {"response": {"usageMetadata": {}}}, True),
-        ("gemini", {"response": {}}, False),
-        ("gemini", {"candidates": None}, False),
-        ("ollama", {"done": False, "message": {}}, True),
-        ("ollama", {"done": False, "response": ""}, True),
-        ("ollama", {"done": 0, "message": {}}, False),
-        ("ollama", {"done": True}, False),
-        ("bedrock-converse", {"messageStart": {}}, True),
-        ("bedrock-converse", {"contentBlockStart": {}}, True),
-        ("bedrock-converse", {"contentBlockDelta": {}}, True),
-        ("bedrock-converse", {"contentBlockStop": {}}, True),
-        ("bedrock-converse", {"messageStop": {}}, True),
-        ("bedrock-converse", {"messageStop": None}, False),
-        ("bedrock-converse", {"metadata": {"usage": {}}}, True),
-        ("bedrock-converse", {"metadata": {"metrics": {}}}, True),
-        ("bedrock-converse", {"metadata": {}}, False),
-        ("bedrock-converse", {"output": {}, "stopReason": "end_turn"}, True),
-        ("bedrock-converse", {"output": {}}, False),
-    ],
+    RECOGNISED,
 )
 def test_what_a_dialect_recognises(name: str, frame: object, recognised: bool) -> None:
     ending = outcome(name, sse(frame)).ending

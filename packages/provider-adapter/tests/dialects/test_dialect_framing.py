@@ -190,8 +190,8 @@ def test_to_fixture_numbers_its_bodies_and_refuses_a_bare_body() -> None:
     body = ndjson({"done": True, "message": {"content": "x"}})
     fixture = dialects.to_fixture("ollama", [body, body])
     assert list(fixture) == ["schemaVersion", "responses"]
-    starts = [response["records"][0]["responseId"] for response in fixture["responses"]]  # pyright: ignore
-    assert starts == ["response-001", "response-002"]
+    records = dialects.decode("ollama", body), dialects.decode("ollama", body, fallback_id="response-002")
+    assert fixture == {"schemaVersion": 1, "responses": [{"records": records[0]}, {"records": records[1]}]}
     assert (
         FixtureProviderAdapter(json.loads(json.dumps(fixture, allow_nan=False))).pending_response_count == 2
     )
@@ -518,7 +518,7 @@ def test_the_default_limit_is_16_mib() -> None:
         (b"nonsense", None),
         (b"data: {}\n\ndata: nonsense\n\n", None),
         (sse({"x": 1}, chat()), "openai-chat"),
-        (sse(("message_start", {})), "anthropic"),
+        (b"event: message_start\ndata: {}\n\n", "anthropic"),
         (b'{"done":true,"response":"x"}', "ollama"),
         (b'{"output":{},"stopReason":"end_turn"}', "bedrock-converse"),
         (b'{"response":{"candidates":[]}}', "gemini"),

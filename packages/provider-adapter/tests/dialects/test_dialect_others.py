@@ -1,4 +1,4 @@
-"""`openai-responses`, `anthropic`, `gemini`, `ollama`, `bedrock-converse`, and their cases (05D.100 to 05D.172)."""
+"""The five dialects beside `openai-chat`, and their cases (05D.100 to 05D.172)."""
 
 import json
 
@@ -380,7 +380,8 @@ def test_anthropic_document() -> None:
     result = outcome("anthropic", json.dumps(document).encode())
     assert result.response is not None
     assert (result.response.id, result.text, result.calls) == ("m1", "a", [("c", "f", {"n": 1})])
-    bad = {**document, "content": [{"type": "tool_use", "id": "c", "name": "f", "input": []}]}
+    content: list[Frame] = [{"type": "tool_use", "id": "c", "name": "f", "input": []}]
+    bad: Frame = {**document, "content": content}
     assert outcome("anthropic", json.dumps(bad).encode()).ending == "TE invalid_arguments"
 
 
@@ -423,7 +424,8 @@ def test_gemini_text_thoughts_and_missing_parts() -> None:
     last: Frame = {"candidates": [{"content": {}, "finishReason": "STOP"}]}
     assert gemini(thought, last).text == "seen"
     assert gemini(thought, last).ending == "stop"
-    assert gemini({"candidates": [{"content": {}}]}).ending == "MT"
+    only: Frame = {"candidates": [{"content": {}}]}
+    assert gemini(only).ending == "MT"
     assert gemini({"candidates": [{"content": {"parts": None}, "finishReason": "STOP"}]}).ending == "stop"
 
 
