@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from site_tools import generate
+from site_tools import errors_table, generate, parity, structure, vietnamese
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +26,31 @@ class Result:
 
 
 CHECKS: dict[str, Callable[[Site], list[Fault]]] = {
+    "trees": structure.trees,
+    "nav": structure.nav,
+    "front matter": structure.front_matter,
+    "course map": structure.course_map,
+    "guides": structure.guides,
+    "headings": structure.headings,
+    "paths": structure.paths,
+    "diagrams": structure.diagrams,
+    "tasks": structure.tasks,
+    "focused": structure.focused,
+    "experiment": structure.experiment,
+    "cited": structure.cited,
+    "hints": structure.hints,
+    "pi-sdk": structure.pi_sdk,
+    "length": structure.length,
+    "fences": structure.fences,
+    "examples": structure.examples,
+    "renderings": vietnamese.renderings,
+    "first use": vietnamese.first_use,
+    "spelling": vietnamese.spelling,
+    "thousands": vietnamese.numbers,
+    "parity": parity.parity,
+    "figures": parity.numbers,
+    "stale": parity.stale,
+    "error codes": errors_table.codes,
     "generated": generate.differences,
 }
 WARNINGS: frozenset[str] = frozenset({"stale"})

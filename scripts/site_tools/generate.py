@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from site_tools import gen_code, gen_course, gen_text
+from site_tools import errors_table, gen_code, gen_course, gen_diagrams, gen_text
 from site_tools.layout import Fault
 
 if TYPE_CHECKING:
@@ -19,10 +19,13 @@ GENERATORS: dict[str, Callable[[Site], dict[str, str]]] = {
     "contract": gen_text.contract_pages,
     "glossary": gen_text.glossary_pages,
     "tooltips": gen_text.abbreviations,
+    "error codes": errors_table.pages,
     "changelog": gen_text.changelog_pages,
     "modules": gen_text.module_pages,
     "trace": gen_code.traces,
     "command line": gen_code.cli_pages,
+    "diagrams": gen_diagrams.diagrams,
+    "wire format": gen_code.wire_records,
     "course map": gen_course.course_map,
     "hints and mutants": gen_course.includes,
     "criteria": gen_course.criteria,
