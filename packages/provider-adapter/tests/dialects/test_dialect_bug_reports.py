@@ -202,11 +202,7 @@ REPORTS: list[tuple[str, str, bytes, str, str, list[tuple[str, str, object]]]] =
     (
         "24 two calls of one function without ids",
         "gemini",
-        sse(
-            gemini_parts(
-                *({"functionCall": {"name": "f", "args": {"n": n}}} for n in (1, 2)), finishReason="STOP"
-            )
-        ),
+        sse(gemini_parts(gemini_call(1), gemini_call(2), finishReason="STOP")),
         "toolCall",
         "",
         [("response-001-call-001", "f", {"n": 1}), ("response-001-call-002", "f", {"n": 2})],
