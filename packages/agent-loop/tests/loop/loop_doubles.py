@@ -183,7 +183,7 @@ def answers(*parts: Part) -> Answer:
 def steps(
     *chunks: Step | Part, ending: Sequence[Step] | None = None, says: Sequence[Part] | None = None
 ) -> Answer:
-    """A turn step by step: texts and calls become chunks. It ends with the response of the parts, or as told."""
+    """A turn step by step: texts and calls become chunks. It ends with their response, or as told."""
 
     def answer(request: ModelRequest, _signal: Signal) -> FakeStream:
         parts = [chunk for chunk in chunks if isinstance(chunk, str | ToolCall)]
