@@ -15,6 +15,5 @@ sys.path.append(str(Path(__file__).resolve().parent))
 
 from site_tools.cli import main  # noqa: E402 the path is set first
 
-
 if __name__ == "__main__":
     sys.exit(main())

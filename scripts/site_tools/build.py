@@ -50,6 +50,7 @@ def build(options: Options) -> None:
 
     Raises:
         StepError: a step failed; the later ones did not run.
+
     """
     steps: list[tuple[str, Callable[[], None]]] = [
         ("vendor", lambda: _vendor(options)),
@@ -88,7 +89,13 @@ def _mkdocs(options: Options, lang: Lang) -> None:
     else:
         command += ["--strict", "--config-file", CONFIGS[lang]]
     done = subprocess.run(
-        command, cwd=options.root, input=config, capture_output=True, text=True, check=False, env=environment(options.out)
+        command,
+        cwd=options.root,
+        input=config,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment(options.out),
     )
     if done.returncode or (done.stderr.strip() and not options.draft):
         name = "English" if lang == "en" else "Vietnamese"

@@ -13,11 +13,15 @@ from site_tools.layout import CHECKPOINTS, ROOT, Site
 
 
 def parser() -> argparse.ArgumentParser:
-    top = argparse.ArgumentParser(prog="scripts/site.py", description="Builds and checks the site in both languages.")
+    top = argparse.ArgumentParser(
+        prog="scripts/site.py", description="Builds and checks the site in both languages."
+    )
     verbs = top.add_subparsers(dest="verb", required=True)
     verb = verbs.add_parser("build", help="vendor, generation check, English, Vietnamese, finishing")
     verb.add_argument("--out", default="site", help="folder to build into (default: site)")
-    verb.add_argument("--draft", action="store_true", help="build with the pages that exist, warnings allowed")
+    verb.add_argument(
+        "--draft", action="store_true", help="build with the pages that exist, warnings allowed"
+    )
     verb.add_argument("--quiet", action="store_true", help="no progress")
     verb = verbs.add_parser("check", help="pages, translations, generated files")
     verb.add_argument("--release", action="store_true", help="a stale translation is a fault, not a warning")
@@ -41,7 +45,9 @@ def main(argv: list[str] | None = None, root: Path = ROOT) -> int:
             case "build":
                 build.build(build.Options(root, (root / options.out).resolve(), options.draft, options.quiet))
             case "check":
-                return _check(root, release=options.release, checkpoint=options.checkpoint, as_json=options.json)
+                return _check(
+                    root, release=options.release, checkpoint=options.checkpoint, as_json=options.json
+                )
             case "serve":
                 return _serve((root / options.out).resolve(), options.port)
             case "vendor":
@@ -72,7 +78,9 @@ def stamp(site: Site, wanted: list[str]) -> list[str]:
             continue
         file = site.docs("vi") / path
         text = re.sub(r"(?m)^source_sha256:.*\n", "", file.read_text("utf-8"), count=1)
-        text = re.sub(r"\A(---\n.*?)(---\n)", rf"\1source_sha256: {english.digest}\n\2", text, count=1, flags=re.DOTALL)
+        text = re.sub(
+            r"\A(---\n.*?)(---\n)", rf"\1source_sha256: {english.digest}\n\2", text, count=1, flags=re.DOTALL
+        )
         file.write_text(text, "utf-8", newline="\n")
         changed.append(path)
     return changed
@@ -84,7 +92,12 @@ def _check(root: Path, *, release: bool, checkpoint: str | None, as_json: bool) 
     failed = any(result.status == "fail" for result in results)
     if as_json:
         rows = [
-            {"checkpoint": checkpoint, "name": r.name, "status": r.status, "detail": [str(f) for f in r.faults]}
+            {
+                "checkpoint": checkpoint,
+                "name": r.name,
+                "status": r.status,
+                "detail": [str(f) for f in r.faults],
+            }
             for r in results
         ]
         print(json.dumps({"schema": 1, "checks": rows, "exit": int(failed)}, ensure_ascii=False))
@@ -101,9 +114,13 @@ def _serve(folder: Path, port: int) -> int:
     from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
     if not (folder / "index.html").exists():
-        print(f"{folder} holds no site; run: uv run --group docs python scripts/site.py build", file=sys.stderr)
+        print(
+            f"{folder} holds no site; run: uv run --group docs python scripts/site.py build", file=sys.stderr
+        )
         return 1
-    with ThreadingHTTPServer(("127.0.0.1", port), partial(SimpleHTTPRequestHandler, directory=str(folder))) as server:
+    with ThreadingHTTPServer(
+        ("127.0.0.1", port), partial(SimpleHTTPRequestHandler, directory=str(folder))
+    ) as server:
         print(f"http://127.0.0.1:{server.server_port}/  (Ctrl-C ends it)", flush=True)
         try:
             server.serve_forever()

@@ -16,7 +16,7 @@ PLUGIN = "spec_lines"
 
 
 @dataclass(frozen=True, slots=True)
-class Test:
+class Case:
     """One collected test case."""
 
     file: str
@@ -36,20 +36,30 @@ class CollectionError(RuntimeError):
     """The tests could not be collected; the text is what pytest said."""
 
 
-_cache: dict[Path, list[Test]] = {}
+_cache: dict[Path, list[Case]] = {}
 
 
-def collect(root: Path) -> list[Test]:
+def collect(root: Path) -> list[Case]:
     """Every test of the repository, once per process."""
     if root not in _cache:
         _cache[root] = _collect(root)
     return _cache[root]
 
 
-def _collect(root: Path) -> list[Test]:
+def _collect(root: Path) -> list[Case]:
     with tempfile.TemporaryDirectory() as scratch:
         file = Path(scratch) / "collection.json"
-        command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", "-p", PLUGIN]
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "--collect-only",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            PLUGIN,
+        ]
         command += [f"--spec-collection={file}"]
         done = subprocess.run(
             command,
@@ -63,7 +73,7 @@ def _collect(root: Path) -> list[Test]:
             raise CollectionError((done.stdout[-3000:] + done.stderr[-2000:]).strip())
         rows = cast("list[dict[str, object]]", json.loads(file.read_text("utf-8")))
     return [
-        Test(
+        Case(
             str(row["file"]),
             str(row["name"]),
             tuple(cast("list[str]", row["lines"])),
@@ -72,3 +82,8 @@ def _collect(root: Path) -> list[Test]:
         )
         for row in rows
     ]
+
+
+def forget(root: Path) -> None:
+    """Collect anew next time: the tests have changed."""
+    _cache.pop(root, None)

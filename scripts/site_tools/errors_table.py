@@ -46,10 +46,14 @@ def codes(site: Site) -> list[Fault]:
         strings = source_strings(site, folder)
         for text, place in sorted(strings.items()):
             if LOOKS_LIKE_A_CODE.fullmatch(text) and text not in listed and text not in others:
-                faults.append(Fault("error codes", *place, f"{text} is in the source of {name} but not in {DATA}"))
+                faults.append(
+                    Fault("error codes", *place, f"{text} is in the source of {name} but not in {DATA}")
+                )
         for code in table:
             if code.package == name and code.code not in strings:
-                faults.append(Fault("error codes", DATA, 0, f"{code.owner}.{code.code} is not in the source of {name}"))
+                faults.append(
+                    Fault("error codes", DATA, 0, f"{code.owner}.{code.code} is not in the source of {name}")
+                )
     seen: set[tuple[str, str]] = set()
     for code in table:
         if (code.owner, code.code) in seen:

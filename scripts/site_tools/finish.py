@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
     from site_tools.layout import Lang, Site
 
-FOREIGN_SCRIPT = re.compile(r"https?://[^\"'`\s]*/(?:mermaid@[^\"'`\s]*/mermaid\.min\.js|resize-observer-polyfill)")
+FOREIGN_SCRIPT = re.compile(
+    r"https?://[^\"'`\s]*/(?:mermaid@[^\"'`\s]*/mermaid\.min\.js|resize-observer-polyfill)"
+)
 LOCAL_SCRIPT = "assets/vendor/mermaid.min.js"
 DIALOG = re.compile(r'<div class="md-search" data-md-component="search" role="dialog">')
 STALE_BOX = {
@@ -92,7 +94,9 @@ class _Html:
 
     def source(self) -> str:
         """The page's path under its docs folder, or an empty text."""
-        inner = self.folder.removeprefix("vi").strip("/") if self.lang == "vi" else self.folder.removeprefix(".")
+        inner = (
+            self.folder.removeprefix("vi").strip("/") if self.lang == "vi" else self.folder.removeprefix(".")
+        )
         for path in (f"{inner}.md", f"{inner}/index.md".lstrip("/")):
             if self.file.name == "index.html" and path.strip("/") != ".md":
                 return path if path == f"{inner}.md" else "index.md"
@@ -111,7 +115,9 @@ class _Html:
         )
         if not count and "md-search__inner" in text:
             raise FinishError(f"{self.file}: the search dialog looks different; give it its name again")
-        return text.replace("Initializing search", "Đang chuẩn bị tìm kiếm" if self.lang == "vi" else "Getting ready")
+        return text.replace(
+            "Initializing search", "Đang chuẩn bị tìm kiếm" if self.lang == "vi" else "Getting ready"
+        )
 
     def local_links(self, text: str) -> str:
         """`en:` links and absolute links to this site become relative ones; the canonical link stays."""
@@ -183,8 +189,12 @@ def fold_search(index: Path) -> None:
 
 def sitemap(out: Path, urls: Mapping[Lang, str]) -> None:
     """One sitemap for both languages, without dates."""
-    pages = [file.parent.relative_to(out).as_posix() for lang, file in _html(out) if file.name == "index.html"]
-    english = [("" if page == "." else page + "/") for page in pages if page != "vi" and not page.startswith("vi/")]
+    pages = [
+        file.parent.relative_to(out).as_posix() for lang, file in _html(out) if file.name == "index.html"
+    ]
+    english = [
+        ("" if page == "." else page + "/") for page in pages if page != "vi" and not page.startswith("vi/")
+    ]
     rows: list[str] = []
     for path in english:
         both: dict[Lang, str] = {"en": urls["en"] + path}

@@ -21,6 +21,7 @@ def run_program(site: Site, *command: str) -> str:
 
     Raises:
         RuntimeError: it ended with another exit code than 0; the text is what it said.
+
     """
     done = subprocess.run(
         [sys.executable, *command],
@@ -39,7 +40,9 @@ def run_program(site: Site, *command: str) -> str:
 
 def traces(site: Site) -> dict[str, str]:
     """What `kickwheel trace` prints, from a run."""
-    out = {"includes/generated/trace-default.txt": run_program(site, "-m", "kickwheel", "trace", "--lang", "en")}
+    out = {
+        "includes/generated/trace-default.txt": run_program(site, "-m", "kickwheel", "trace", "--lang", "en")
+    }
     out["includes/generated/trace-prologue.txt"] = run_program(
         site, "-m", "kickwheel", "trace", "--prologue", "--lang", "en"
     )

@@ -112,19 +112,18 @@ def hints(data: Checkpoint, lang: Lang) -> str:
 
 def failure(site: Site, number: str, data: Checkpoint, mutant: Mutant, lang: Lang) -> str:
     """The first mutant: its edit as a diff, and the command."""
-    return (
-        f"```diff\n{diff(site, data, mutant)}```\n\n"
-        f"```bash\nkickwheel break {number} {mutant.name}\n```\n"
-    )
+    return f"```diff\n{diff(site, data, mutant)}```\n\n```bash\nkickwheel break {number} {mutant.name}\n```\n"
 
 
 def other(site: Site, number: str, data: Checkpoint, mutant: Mutant, lang: Lang) -> str:
     """A further mutant: name, question, folded diff, red tests and reason."""
     words = WORDS[lang]
-    red = words["types"] if mutant.check == "types" else f"{words['red']} " + ", ".join(f"`{t}`" for t in mutant.red)
-    answer = (
-        f"```diff\n{diff(site, data, mutant)}```\n\n{red} ({', '.join(mutant.criteria)})\n\n{mutant.why.get(lang).strip()}"
+    red = (
+        words["types"]
+        if mutant.check == "types"
+        else f"{words['red']} " + ", ".join(f"`{t}`" for t in mutant.red)
     )
+    answer = f"```diff\n{diff(site, data, mutant)}```\n\n{red} ({', '.join(mutant.criteria)})\n\n{mutant.why.get(lang).strip()}"
     return (
         f"**`kickwheel break {number} {mutant.name}`** {mutant.question.get(lang).strip()}\n\n"
         f'??? question "{words["answer"]}"\n{_indent(answer)}\n'
@@ -136,7 +135,9 @@ def diff(site: Site, data: Checkpoint, mutant: Mutant) -> str:
     path = source_file(site, data, mutant)
     text = path.read_text("utf-8")
     if text.count(mutant.find) != 1:
-        raise ValueError(f"{data.id} {mutant.name}: its text occurs {text.count(mutant.find)} times in {mutant.file}")
+        raise ValueError(
+            f"{data.id} {mutant.name}: its text occurs {text.count(mutant.find)} times in {mutant.file}"
+        )
     name = path.relative_to(site.root).as_posix()
     old, new = _unmarked(text), _unmarked(text.replace(mutant.find, mutant.replace))
     rows = difflib.unified_diff(old, new, name, name, n=2, lineterm="")
@@ -164,11 +165,13 @@ def criteria(site: Site) -> dict[str, str]:
     tests = collection.collect(site.root)
     for number in CHECKPOINTS:
         for lang in LANGS:
-            out[f"includes/generated/{number}-criteria.{lang}.md"] = _criteria_table(site, number, tests, lang)
+            out[f"includes/generated/{number}-criteria.{lang}.md"] = _criteria_table(
+                site, number, tests, lang
+            )
     return out
 
 
-def _criteria_table(site: Site, number: str, tests: list[collection.Test], lang: Lang) -> str:
+def _criteria_table(site: Site, number: str, tests: list[collection.Case], lang: Lang) -> str:
     words = WORDS[lang]
     rows = [words["criteria"], "| --- | --- | --- |"]
     focused = site.focused_test(number)
@@ -180,7 +183,9 @@ def _criteria_table(site: Site, number: str, tests: list[collection.Test], lang:
         names = sorted({(test.file != focused, test.function) for test in citing})
         if not names:
             continue
-        shown = ", ".join(f"`{name}`" for _, name in names[:3]) + (f" +{len(names) - 3}" if len(names) > 3 else "")
+        shown = ", ".join(f"`{name}`" for _, name in names[:3]) + (
+            f" +{len(names) - 3}" if len(names) > 3 else ""
+        )
         rows.append(f"| {line.number} | {', '.join(map(str, tasks)) or '—'} | {shown} |")
     return f'??? note "{words["all lines"]}"\n' + _indent("\n".join(rows)) + "\n"
 

@@ -46,7 +46,6 @@ def _run(work: Coroutine[object, object, T]) -> T:
     return asyncio.run(bounded())
 
 
-
 # --- drawn from tables and types ---------------------------------------------------------------------------------------
 
 
@@ -159,7 +158,9 @@ async def _sum_run() -> _Trace:
 
     script = [call("add", {"left": 20, "right": 22}, call_id="call-add-001"), say("The sum is 42.")]
     question = UserMessage("message-user-001", "What is 20 + 22?")
-    return await run_to_end(messages=[question], model=ScriptedModel(script), tools=ToolRegistry([add]), max_steps=8)
+    return await run_to_end(
+        messages=[question], model=ScriptedModel(script), tools=ToolRegistry([add]), max_steps=8
+    )
 
 
 def scripted_model(say: Callable[[str], str]) -> Iterable[str]:
@@ -184,7 +185,9 @@ def scripted_model(say: Callable[[str], str]) -> Iterable[str]:
         try:
             async for chunk in stream:
                 if before != model.pending_response_count:
-                    rows.append(f"    M->>Q: {say('take one')}, {say('left')}: {model.pending_response_count}")
+                    rows.append(
+                        f"    M->>Q: {say('take one')}, {say('left')}: {model.pending_response_count}"
+                    )
                     before = model.pending_response_count
                 rows.append(f"    M-->>C: {chunk.type}")
             response = await stream.result
@@ -205,7 +208,12 @@ def tool_contract(say: Callable[[str], str]) -> Iterable[str]:
     """06: the steps of a tool call in order; each exit carries the code that a real failing call gave."""
     yield "flowchart TD"
     codes = _run(_failing_calls())
-    steps = (("find", "find the tool"), ("validate", "check the arguments"), ("execute", "run it"), ("write", "write it"))
+    steps = (
+        ("find", "find the tool"),
+        ("validate", "check the arguments"),
+        ("execute", "run it"),
+        ("write", "write it"),
+    )
     for (key, label), (other, _) in zip(steps, [*steps[1:], ("done", "")], strict=True):
         yield f'    {key}["{say(label)}"] --> {other}'
         for code in codes[key]:
@@ -227,13 +235,22 @@ async def _failing_calls() -> dict[str, list[str]]:
 
     tools = ToolRegistry(
         [
-            define_tool("refuses", "Refuses its arguments.", lambda _: Invalid("no"), lambda number, _: number),
+            define_tool(
+                "refuses", "Refuses its arguments.", lambda _: Invalid("no"), lambda number, _: number
+            ),
             define_tool("validator", "Has a broken validator.", broken, lambda number, _: number),
             define_tool("raises", "Fails.", lambda _: Valid(0), lambda number, _: output(number)),
-            define_tool("unwritable", "Gives what is no JSON.", lambda _: Valid(1), lambda number, _: output(number)),
+            define_tool(
+                "unwritable", "Gives what is no JSON.", lambda _: Valid(1), lambda number, _: output(number)
+            ),
         ]
     )
-    steps = {"find": ["missing"], "validate": ["refuses", "validator"], "execute": ["raises"], "write": ["unwritable"]}
+    steps = {
+        "find": ["missing"],
+        "validate": ["refuses", "validator"],
+        "execute": ["raises"],
+        "write": ["unwritable"],
+    }
     found: dict[str, list[str]] = {}
     for step, names in steps.items():
         for name in names:

@@ -40,7 +40,9 @@ def everything(site: Site) -> tuple[dict[str, str], list[Fault]]:
         try:
             files.update(make(site))
         except Exception as error:  # a half-written source must be named, whatever it raises
-            faults.append(Fault("generated", FOLDER, 0, f"{name} cannot be made: {type(error).__name__}: {error}"))
+            faults.append(
+                Fault("generated", FOLDER, 0, f"{name} cannot be made: {type(error).__name__}: {error}")
+            )
     return files, faults
 
 
@@ -55,7 +57,10 @@ def differences(site: Site) -> list[Fault]:
             line = _first_difference(file.read_text("utf-8"), text)
             faults.append(Fault("generated", path, line, f"is not current; run: {COMMAND}"))
     if not faults:
-        faults += [Fault("generated", path, 0, f"nothing makes this file; run: {COMMAND}") for path in _left(site, files)]
+        faults += [
+            Fault("generated", path, 0, f"nothing makes this file; run: {COMMAND}")
+            for path in _left(site, files)
+        ]
     return faults
 
 

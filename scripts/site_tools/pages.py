@@ -19,7 +19,9 @@ FENCE = re.compile(r"^(?P<indent>\s*)(?P<ticks>`{3,}|~{3,})\s*(?P<info>.*?)\s*$"
 HEADING = re.compile(r"^(?P<marks>#{1,6})\s+(?P<text>.*?)(?:\s+\{(?P<attrs>[^}]*)\})?\s*$")
 BOX = re.compile(r"^\s*(?P<kind>!!!|\?\?\?\+?)\s+(?P<type>[\w-]+)(?:\s+\"(?P<title>.*)\")?\s*$")
 SNIPPET = re.compile(r"^\s*--8<--\s+[\"'](?P<target>[^\"']+)[\"']\s*$")
-LINK = re.compile(r"!?\[(?P<text>(?:[^\[\]]|\[[^\]]*\])*)\](?:\((?P<target>[^)\s]+)(?:\s+\"[^\"]*\")?\)|\[(?P<ref>[^\]]*)\])")
+LINK = re.compile(
+    r"!?\[(?P<text>(?:[^\[\]]|\[[^\]]*\])*)\](?:\((?P<target>[^)\s]+)(?:\s+\"[^\"]*\")?\)|\[(?P<ref>[^\]]*)\])"
+)
 INLINE_CODE = re.compile(r"(?P<ticks>`+)(?P<code>.+?)(?P=ticks)")
 LIST_ITEM = re.compile(r"^\s*(?:[-*+]|\d+\.)\s+")
 UNREADABLE = "(unreadable)"
@@ -142,7 +144,9 @@ class Page:
         for number, row in self.outside_fences():
             for match in LINK.finditer(INLINE_CODE.sub(lambda m: "`" + "x" * len(m["code"]) + "`", row)):
                 target = match["target"]
-                found.append((target or f"[{row[match.start('ref') : match.end('ref')] or match['text']}]", number))
+                found.append(
+                    (target or f"[{row[match.start('ref') : match.end('ref')] or match['text']}]", number)
+                )
         return found
 
     def outside_fences(self) -> list[tuple[int, str]]:
@@ -159,7 +163,9 @@ class Page:
         start = next((h.line for h in self.headings if h.level == 2 and h.anchor == anchor), None)
         if start is None:
             return ""
-        end = next((h.line for h in self.headings if h.level <= 2 and h.line > start), self.first_line + len(rows))
+        end = next(
+            (h.line for h in self.headings if h.level <= 2 and h.line > start), self.first_line + len(rows)
+        )
         return "\n".join(rows[start - self.first_line + 1 : end - self.first_line])
 
 
@@ -241,7 +247,9 @@ class _Parser:
 
     def _heading(self, match: re.Match[str], number: int) -> None:
         anchor = re.search(r"#(\S+)", match["attrs"] or "")
-        heading = Heading(len(match["marks"]), match["text"], anchor[1] if anchor else slug(match["text"]), number)
+        heading = Heading(
+            len(match["marks"]), match["text"], anchor[1] if anchor else slug(match["text"]), number
+        )
         self.page.headings.append(heading)
         if heading.level == 2:
             self.section = heading.anchor

@@ -59,7 +59,9 @@ def trees(site: Site) -> list[Fault]:
     expected = [site.course_page(number) for number in CHECKPOINTS]
     expected += ["index.md", "quickstart.md", "course/index.md", "guides/index.md", "reference/index.md"]
     faults += [
-        Fault("trees", f"docs/en/{path}", 0, "is missing") for path in expected if path not in english | vietnamese
+        Fault("trees", f"docs/en/{path}", 0, "is missing")
+        for path in expected
+        if path not in english | vietnamese
     ]
     return faults
 
@@ -75,10 +77,14 @@ def nav(site: Site) -> list[Fault]:
         for path in listed:
             if not (site.docs(lang) / path).exists():
                 faults.append(Fault("nav", CONFIGS[lang], 0, f"{path} does not exist"))
-        ranks = [next((i for i, head in enumerate(SECTION_ORDER) if path.startswith(head)), -1) for path in listed]
+        ranks = [
+            next((i for i, head in enumerate(SECTION_ORDER) if path.startswith(head)), -1) for path in listed
+        ]
         course = [path for path in listed if path.startswith("course/")]
         if ranks != sorted(ranks) or -1 in ranks:
-            faults.append(Fault("nav", CONFIGS[lang], 0, "sections are out of order: " + ", ".join(SECTION_ORDER)))
+            faults.append(
+                Fault("nav", CONFIGS[lang], 0, "sections are out of order: " + ", ".join(SECTION_ORDER))
+            )
         if course != ["course/index.md", *(site.course_page(number) for number in CHECKPOINTS)]:
             faults.append(Fault("nav", CONFIGS[lang], 0, "the course is the map, then 00 to 07"))
     return faults
@@ -125,7 +131,9 @@ def _values(site: Site, page: Page, number: str) -> list[Fault]:
         faults.append(Fault("front matter", page.file, 1, f'checkpoint must be "{number}", in quotes'))
     for key, value in (("minutes", data.minutes), ("level", data.level)):
         if page.meta[key] != value:
-            faults.append(Fault("front matter", page.file, 1, f"{key} must be {value}, as in the course data"))
+            faults.append(
+                Fault("front matter", page.file, 1, f"{key} must be {value}, as in the course data")
+            )
     if not (isinstance(page.meta["concepts"], list) and page.meta["concepts"]):
         faults.append(Fault("front matter", page.file, 1, "concepts must be a list that is not empty"))
     return faults
@@ -151,10 +159,15 @@ def headings(site: Site) -> list[Fault]:
         found = [(h.anchor, h.text) for h in page.headings if h.level == 2]
         wanted = list(SECTIONS[page.lang])
         if found != wanted:
-            place = next((i for i, (a, b) in enumerate(zip(found, wanted, strict=False)) if a != b), min(len(found), 11))
+            place = next(
+                (i for i, (a, b) in enumerate(zip(found, wanted, strict=False)) if a != b),
+                min(len(found), 11),
+            )
             lines = [h.line for h in page.headings if h.level == 2]
             line = lines[place] if place < len(lines) else 0
-            want = f"{wanted[place][1]} {{#{wanted[place][0]}}}" if place < len(wanted) else "no more headings"
+            want = (
+                f"{wanted[place][1]} {{#{wanted[place][0]}}}" if place < len(wanted) else "no more headings"
+            )
             faults.append(Fault("headings", page.file, line, f"H2 number {place + 1} must be: {want}"))
     return faults
 
@@ -166,7 +179,9 @@ def paths(site: Site) -> list[Fault]:
         for anchor in ("outcome", "prerequisites", "test"):
             for match in PATH.finditer(page.section(anchor)):
                 if not (site.root / match[1]).exists():
-                    faults.append(Fault("paths", page.file, _line(page, match[0]), f"{match[1]} does not exist"))
+                    faults.append(
+                        Fault("paths", page.file, _line(page, match[0]), f"{match[1]} does not exist")
+                    )
     for lang in LANGS:
         for _, page in site.pages(lang):
             for target, line in page.snippets:
@@ -206,7 +221,9 @@ def tasks(site: Site) -> list[Fault]:
         anchors = [m[1] for m in re.finditer(r"(?m)^### .*\{#(task-\d+)\}\s*$", text)]
         wanted = [f"task-{task.n}" for task in data.tasks]
         if anchors != wanted:
-            faults.append(Fault("tasks", page.file, start, f"H3 of the build section: {anchors}, wanted {wanted}"))
+            faults.append(
+                Fault("tasks", page.file, start, f"H3 of the build section: {anchors}, wanted {wanted}")
+            )
         faults += [
             Fault("tasks", page.file, start, f"`kickwheel test {number} --task {task.n}` is missing")
             for task in data.tasks
@@ -226,9 +243,13 @@ def focused(site: Site) -> list[Fault]:
         wanted = [[f"kickwheel test {number}"]]
         wanted += [[f"kickwheel test {number}", f"kickwheel test {number} --types"]] if number == "01" else []
         if lines not in wanted:
-            faults.append(Fault("focused", page.file, start, f"fenced command lines: {lines}, wanted {wanted[-1]}"))
+            faults.append(
+                Fault("focused", page.file, start, f"fenced command lines: {lines}, wanted {wanted[-1]}")
+            )
         if f"pytest {site.focused_test(number)}" not in text:
-            faults.append(Fault("focused", page.file, start, f"the plain form pytest {site.focused_test(number)}"))
+            faults.append(
+                Fault("focused", page.file, start, f"the plain form pytest {site.focused_test(number)}")
+            )
     return faults
 
 
@@ -241,11 +262,15 @@ def experiment(site: Site) -> list[Fault]:
         start = next((h.line for h in page.headings if h.anchor == "break"), 0)
         for part in ("break", "mutants"):
             if f'--8<-- "includes/generated/{number}-{part}.{page.lang}.md"' not in text:
-                faults.append(Fault("experiment", page.file, start, f"{number}-{part}.{page.lang}.md is not included"))
+                faults.append(
+                    Fault("experiment", page.file, start, f"{number}-{part}.{page.lang}.md is not included")
+                )
         if not re.search(r"(?m)^\s*\?\?\? ", text):
             faults.append(Fault("experiment", page.file, start, "the answer must be folded"))
         if "?" not in text.split("???", 1)[0]:
-            faults.append(Fault("experiment", page.file, start, "a question must stand open before the answer"))
+            faults.append(
+                Fault("experiment", page.file, start, "a question must stand open before the answer")
+            )
         if data is not None and not data.mutants:
             faults.append(Fault("experiment", page.file, start, "the course data has no mutant"))
     return faults
@@ -270,9 +295,13 @@ def cited(site: Site) -> list[Fault]:
         if not 6 <= len(bullets) <= 11:
             faults.append(Fault("criteria", page.file, start, f"{len(bullets)} bullets; 6 to 11 are wanted"))
         if bullets and f"kickwheel test {number}" not in bullets[0]:
-            faults.append(Fault("criteria", page.file, start, "the first bullet is about the focused command"))
+            faults.append(
+                Fault("criteria", page.file, start, "the first bullet is about the focused command")
+            )
         faults += [
-            Fault("criteria", page.file, start, f"a bullet does not end in line numbers: {bullet.strip()[:60]}")
+            Fault(
+                "criteria", page.file, start, f"a bullet does not end in line numbers: {bullet.strip()[:60]}"
+            )
             for bullet in bullets
             if not re.search(rf"{CITED.pattern}[).\s]*$", bullet.strip())
         ]
@@ -305,7 +334,9 @@ def pi_sdk(site: Site) -> list[Fault]:
                 continue
             for number, row in enumerate(page.body.split("\n"), page.first_line):
                 if re.search(r"0\.85(?:\.\d+)?", row) and not path.startswith("reference/contract"):
-                    faults.append(Fault("pi-sdk", page.file, number, "the version belongs into the shared box only"))
+                    faults.append(
+                        Fault("pi-sdk", page.file, number, "the version belongs into the shared box only")
+                    )
             for heading in page.headings:
                 if re.search(r"\d+\.\d+\.\d+", heading.text):
                     faults.append(Fault("pi-sdk", page.file, heading.line, "no heading holds a version"))
@@ -331,7 +362,9 @@ def length(site: Site) -> list[Fault]:
             words = len(part.text.split())
             total += words
             if part.kind in {"paragraph", "item"} and words > 130:
-                faults.append(Fault("length", page.file, part.line, f"{words} words in a paragraph; at most 130"))
+                faults.append(
+                    Fault("length", page.file, part.line, f"{words} words in a paragraph; at most 130")
+                )
         if total >= 2500:
             faults.append(Fault("length", page.file, 0, f"{total} words; fewer than 2500"))
     return faults
@@ -354,15 +387,25 @@ def _fence(page: Page, language: str, body: tuple[str, ...], line: int) -> list[
     targets = [match["target"] for row in rows if (match := SNIPPET.match(row))]
     included = len(targets) == len(rows) and bool(rows)
     if language in {"python", "py"} and len(rows) > 3:
-        return [] if included else [Fault("fences", page.file, line, "Python of more than three lines is included")]
+        return (
+            []
+            if included
+            else [Fault("fences", page.file, line, "Python of more than three lines is included")]
+        )
     if language in {"python", "py"} and targets:
         roots = ("packages/", "tests/", "examples/", "includes/generated/")
         return [
-            Fault("fences", page.file, line, f"{t} is not from the tested source") for t in targets if not t.startswith(roots)
+            Fault("fences", page.file, line, f"{t} is not from the tested source")
+            for t in targets
+            if not t.startswith(roots)
         ]
     if language == "json" and targets:
         good = re.compile(r"^(?:fixtures|packages/.*/fixtures)/[\w./-]+(?::\d+:\d+)?$|^includes/generated/")
-        return [Fault("fences", page.file, line, f"{t} is not a line range of a fixture") for t in targets if not good.match(t)]
+        return [
+            Fault("fences", page.file, line, f"{t} is not a line range of a fixture")
+            for t in targets
+            if not good.match(t)
+        ]
     if language == "json" and len(rows) > 3:
         return [Fault("fences", page.file, line, "JSON of more than three lines is included from fixtures/")]
     return []
@@ -378,7 +421,9 @@ def guides(site: Site) -> list[Fault]:
             if not path.startswith("guides/") or path == "guides/index.md":
                 continue
             if listed.count(path.removeprefix("guides/")) != 1:
-                faults.append(Fault("guides", f"docs/{lang}/guides/index.md", 0, f"must link {path} exactly once"))
+                faults.append(
+                    Fault("guides", f"docs/{lang}/guides/index.md", 0, f"must link {path} exactly once")
+                )
             if not any(target.startswith("examples/") for target, _ in page.snippets):
                 faults.append(Fault("guides", page.file, 0, "includes no program from examples/"))
             if not any(table.shape[1] == 3 for table in page.tables):
@@ -393,8 +438,14 @@ def course_map(site: Site) -> list[Fault]:
         page = site.page(lang, "course/index.md")
         rows = page.tables[0].cells[1:] if page and page.tables else ()
         if len(rows) != len(CHECKPOINTS):
-            faults.append(Fault("course map", f"docs/{lang}/course/index.md", 0, f"{len(rows)} rows; 8 are wanted"))
-        elif page and str(sum(int(row[2]) for row in rows)) not in page.body.split("<!-- /generated -->")[0].split("|")[-1]:
+            faults.append(
+                Fault("course map", f"docs/{lang}/course/index.md", 0, f"{len(rows)} rows; 8 are wanted")
+            )
+        elif (
+            page
+            and str(sum(int(row[2]) for row in rows))
+            not in page.body.split("<!-- /generated -->")[0].split("|")[-1]
+        ):
             faults.append(Fault("course map", page.file, 0, "the minutes do not add up to the stated total"))
     return faults
 
@@ -402,11 +453,15 @@ def course_map(site: Site) -> list[Fault]:
 def examples(site: Site) -> list[Fault]:
     """S.45: every file of examples/ is shown on a page."""
     shown = {
-        target.split(":", 1)[0] for lang in LANGS for _, page in site.pages(lang) for target, _ in page.snippets
+        target.split(":", 1)[0]
+        for lang in LANGS
+        for _, page in site.pages(lang)
+        for target, _ in page.snippets
     }
     files = sorted((site.root / "examples").rglob("*.py"))
     return [
         Fault("examples", name, 0, "is shown on no page")
         for file in files
-        if (name := file.relative_to(site.root).as_posix()) not in shown and not file.name.startswith(("_", "conftest"))
+        if (name := file.relative_to(site.root).as_posix()) not in shown
+        and not file.name.startswith(("_", "conftest"))
     ]

@@ -11,7 +11,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 TOKEN = re.compile(r"<!--.*?-->|<(?P<end>/)?(?P<name>[a-zA-Z][\w-]*)(?P<rest>[^>]*)>", re.DOTALL)
-QUIET = {"a", "code", "pre", "h1", "h2", "h3", "h4", "h5", "h6", "script", "style", "summary", "button", "svg"}
+QUIET = {
+    "a",
+    "code",
+    "pre",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "script",
+    "style",
+    "summary",
+    "button",
+    "svg",
+}
 NO_TIP = QUIET - {"summary"}
 TITLE = re.compile(r'title="([^"]*)"')
 

@@ -24,6 +24,7 @@ def vendor(root: Path) -> str:
 
     Raises:
         VendorError: nothing could be fetched, or the hash is another one; nothing is stored then.
+
     """
     folder = root / FOLDER
     if (folder / LICENCE).exists() and (folder / SCRIPT).exists() and digest(folder / SCRIPT) == SHA256:
@@ -42,7 +43,9 @@ def fetch() -> tuple[bytes, bytes]:
     with tempfile.TemporaryDirectory() as scratch:
         command = ["npm", "pack", f"mermaid@{VERSION}", "--silent", "--pack-destination", scratch]
         try:
-            done = subprocess.run(command, cwd=scratch, capture_output=True, text=True, timeout=300, check=False)
+            done = subprocess.run(
+                command, cwd=scratch, capture_output=True, text=True, timeout=300, check=False
+            )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise VendorError(f"npm pack could not run: {error}") from error
         archives = list(Path(scratch).glob("*.tgz"))

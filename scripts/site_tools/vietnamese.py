@@ -120,7 +120,9 @@ def spelling(site: Site) -> list[Fault]:
         for part in page.prose:
             words = part.plain.split()
             if part.kind in {"paragraph", "item"} and len(words) >= 20 and not VIETNAMESE.search(part.plain):
-                faults.append(Fault("spelling", page.file, part.line, "20 words or more without a Vietnamese mark"))
+                faults.append(
+                    Fault("spelling", page.file, part.line, "20 words or more without a Vietnamese mark")
+                )
     return faults
 
 
@@ -133,5 +135,7 @@ def numbers(site: Site) -> list[Fault]:
                 continue
             for part in page.prose:
                 if match := THOUSANDS.search(part.text):
-                    faults.append(Fault("numbers", page.file, part.line, f"{match[0]} has a thousands separator"))
+                    faults.append(
+                        Fault("numbers", page.file, part.line, f"{match[0]} has a thousands separator")
+                    )
     return faults

@@ -18,7 +18,9 @@ OPTION = "--spec-collection"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(OPTION, metavar="FILE", default=None, help="write the collected tests and their spec lines")
+    parser.addoption(
+        OPTION, metavar="FILE", default=None, help="write the collected tests and their spec lines"
+    )
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
