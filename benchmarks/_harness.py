@@ -5,8 +5,8 @@ A benchmark gives `main` its cases, its contenders and the name of the floor:
     Contender = Callable[[str], Callable[[], float] | None]
 
 A contender gets the name of a case and returns a function that does the work once and returns seconds per
-unit (`None`: it does not take part). One that raises `ImportError` is named as absent. Nothing here is asserted:
-the tests never look at a clock.
+unit (`None`: it does not take part). One that raises `ImportError` is named as absent. Nothing here is
+asserted: the tests never look at a clock.
 """
 
 import argparse

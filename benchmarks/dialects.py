@@ -1,8 +1,8 @@
 """How fast are provider streams decoded? 2,000 text chunks, and 20 calls of 50 fragments, in 4 KiB reads.
 
 Floor: `json.loads` on the same events, already cut out of the body. Peers: the stream helpers of the official
-SDKs over an in-memory transport, where they are installed (`benchmarks/requirements-peers.txt`). Last case: one
-call in 100,000 fragments costs twice that of 50,000.
+SDKs over an in-memory transport, where they are installed (`benchmarks/requirements-peers.txt`). Last case:
+one call in 100,000 fragments costs twice that of 50,000.
 """
 
 import asyncio

@@ -1,21 +1,19 @@
-"""Is each package a product of its own? Four gates, each of which catches what the others miss.
+"""Is each package a product of its own? Gates, each of which catches what the others miss.
 
+    metadata   two builds are byte-equal; every wheel is typed and licensed; Requires-Dist is the allowed graph
     isolated   an environment that holds one package and what it declares; its own tests pass there
     wheel      the built wheel alone in a fresh environment outside the tree; its own tests pass against it
-    lowest     the lowest versions that the package declares, on the oldest Python
-    metadata   two builds are byte-equal, every wheel is typed and licensed, and Requires-Dist is the allowed graph
+    lowest     the same with the lowest versions that the package declares
+    types      every public name has a known type (--verifytypes), and mypy --strict has nothing to say
+    sizes      a table of installed sizes and import times: printed, never asserted
 
-and two that are not about installing:
-
-    types      every public name has a known type (basedpyright --verifytypes), and mypy --strict has nothing to say
-    sizes      a table of installed sizes and import times (printed, never asserted)
-
-Run `python scripts/gates.py GATE [--package NAME …] [--python INTERPRETER]`; `all` runs the first five. Needs uv.
+Run `python scripts/gates.py GATE [--package NAME …] [--python INTERPRETER]`; `all` is all but the last. Needs uv.
 """
 
 import argparse
 import hashlib
 import os
+import re
 import shutil
 import statistics
 import subprocess
@@ -199,10 +197,7 @@ def metadata(package: Package, _python: str) -> str:
     if any("tests/" in name and "course/" not in name for name in names):
         raise GateError(f"{package.name}: the wheel holds tests")
     required = {line.split(";")[0].strip() for line in Parser().parsestr(text).get_all("Requires-Dist") or []}
-    found = {
-        "".join(c for c in line if c not in "()").split("<")[0].split(">")[0].split("=")[0].strip()
-        for line in required
-    }
+    found = {re.split(r"[<>=!~ (]", line, maxsplit=1)[0] for line in required}
     if found != ALLOWED[package.name]:
         raise GateError(
             f"{package.name} requires {sorted(found)}, allowed is {sorted(ALLOWED[package.name])}"
@@ -266,7 +261,10 @@ def sizes(package: Package, python: str) -> str:
             return time.perf_counter() - started
 
         times = [start(f"import {package.module}") - start("pass") for _ in range(15)]
-    return f"{own / 1024:.0f} KiB, {everything / 1024:.0f} KiB with requirements, import {statistics.median(times) * 1e3:.0f} ms"
+    milliseconds = statistics.median(times) * 1e3
+    return (
+        f"{own / 1024:.0f} KiB, {everything / 1024:.0f} KiB with requirements, import {milliseconds:.0f} ms"
+    )
 
 
 def size_of(path: Path) -> int:
