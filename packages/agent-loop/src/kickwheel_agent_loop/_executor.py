@@ -93,7 +93,7 @@ class Execution:
         # [solution 06.4]
         if not self._stopping:
             self._stopping = True
-            self._future.cancel()
+            self._cancel_once()
         self._wake()
         # [/solution]
 
@@ -101,13 +101,21 @@ class Execution:
         """Tell the executor to stop, again at each further cancellation of the caller, until it has ended."""
         # [solution 06.4]
         self._stopping = True
-        self._future.cancel()
+        self._cancel_once()
         while not self._future.done():
             try:
                 await asyncio.wait((self._future,))
             except asyncio.CancelledError:
                 self._future.cancel()
         # [/solution]
+
+    def _cancel_once(self) -> None:
+        """Cancel, unless that was done already, as by a loop that shuts down: a second cancellation would hit
+        the executor's own cleanup.
+        """
+        future = self._future
+        if not (isinstance(future, asyncio.Task) and future.cancelling()):
+            future.cancel()
 
     def _begin(self) -> "asyncio.Future[object]":
         loop = asyncio.get_running_loop()
