@@ -1,4 +1,4 @@
-"""The kinds of fields: id, text, count, bool. Each rule says what is wrong, or nothing.
+"""The kinds of fields: id, text, count, bool. Each `..._fault` says what is wrong, or nothing.
 
 Every test is `type(x) is ...`, by identity: a subclass is refused and no code of it ever runs. Constructors
 test the usual good case in place, since one runs for every chunk of every stream, and come here to decide
@@ -91,23 +91,6 @@ def check_id(value: object, path: str) -> None:
         raise ProtocolError(path, fault)
 
 
-def check_text(value: object, path: str) -> None:
-    """Raise `ProtocolError` unless the value is a text."""
-    if type(value) is not str:
-        refuse(path, "a string", value)
-
-
-def check_count(value: object, path: str) -> None:
-    """Raise `ProtocolError` unless the value is a count."""
-    if fault := count_fault(value):
-        raise ProtocolError(path, fault)
-
-
-def check_bool(value: object, path: str) -> None:
-    """Raise `ProtocolError` unless the value is an exact `bool`."""
-    if type(value) is not bool:
-        refuse(path, "true or false", value)
-
-
-def type_name(value: object) -> str:
-    return not_a("", value)
+def refuse_count(path: str, value: object) -> NoReturn:
+    """Raise the error for a value that is no count."""
+    raise ProtocolError(path, count_fault(value))

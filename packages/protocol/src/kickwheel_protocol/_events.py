@@ -2,7 +2,7 @@
 
 from typing import ClassVar, Literal, TypeAlias, final
 
-from ._checks import check_count, refuse
+from ._checks import MAX_COUNT, refuse, refuse_count
 from ._messages import Message, ToolCall, ToolResultMessage, is_message
 from ._model import ModelChunk, TextDeltaChunk, ToolCallChunk
 from ._record import Record
@@ -18,7 +18,8 @@ class MessageAccepted(Record, tag_field="type", tag="message.accepted", frozen=T
     message: Message
 
     def __post_init__(self) -> None:
-        check_count(self.sequence, "sequence")
+        if type(self.sequence) is not int or not 0 <= self.sequence <= MAX_COUNT:
+            refuse_count("sequence", self.sequence)
         if not is_message(self.message):
             refuse("message", "a message", self.message)
 
@@ -32,7 +33,8 @@ class ModelChunkReceived(Record, tag_field="type", tag="model.chunk", frozen=Tru
     chunk: ModelChunk
 
     def __post_init__(self) -> None:
-        check_count(self.sequence, "sequence")
+        if type(self.sequence) is not int or not 0 <= self.sequence <= MAX_COUNT:
+            refuse_count("sequence", self.sequence)
         kind = type(self.chunk)
         if kind is not TextDeltaChunk and kind is not ToolCallChunk:
             refuse("chunk", "a chunk", self.chunk)
@@ -47,7 +49,8 @@ class ToolStarted(Record, tag_field="type", tag="tool.started", frozen=True):
     tool_call: ToolCall
 
     def __post_init__(self) -> None:
-        check_count(self.sequence, "sequence")
+        if type(self.sequence) is not int or not 0 <= self.sequence <= MAX_COUNT:
+            refuse_count("sequence", self.sequence)
         if type(self.tool_call) is not ToolCall:
             refuse("tool_call", "a ToolCall", self.tool_call)
 
@@ -61,7 +64,8 @@ class ToolFinished(Record, tag_field="type", tag="tool.finished", frozen=True):
     message: ToolResultMessage
 
     def __post_init__(self) -> None:
-        check_count(self.sequence, "sequence")
+        if type(self.sequence) is not int or not 0 <= self.sequence <= MAX_COUNT:
+            refuse_count("sequence", self.sequence)
         if type(self.message) is not ToolResultMessage:
             refuse("message", "a ToolResultMessage", self.message)
 
@@ -75,7 +79,8 @@ class RunFinished(Record, tag_field="type", tag="run.finished", frozen=True):
     result: RunResult
 
     def __post_init__(self) -> None:
-        check_count(self.sequence, "sequence")
+        if type(self.sequence) is not int or not 0 <= self.sequence <= MAX_COUNT:
+            refuse_count("sequence", self.sequence)
         kind = type(self.result)
         if (
             kind is not CompletedRun

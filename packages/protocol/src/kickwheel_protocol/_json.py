@@ -1,22 +1,16 @@
 """JSON values that cannot change, and the one door through which outside data becomes such a value."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast, final, overload
 
 from ._checks import DICT, LIST, MAX_COUNT, MISSING, TUPLE, has_surrogate, not_a
 from ._errors import Refusal
 
-MAX_DEPTH: Final = (
-    128  # containers, the outermost counted; far below where any Python's recursion gives out (03.107)
-)
-UNASKED: Final = 200_000  # containers frozen before anybody counts what shared parts add up to
-MAX_VALUES: Final = (
-    10_000_000  # what sharing may multiply values to; forty doublings would make 2**40 (03.98)
-)
+MAX_DEPTH: Final = 128  # containers, the outermost counted; Python's own recursion ends far deeper (03.107)
+UNASKED: Final = 50_000  # containers frozen before anybody counts what shared parts add up to
+MAX_VALUES: Final = 10_000_000  # what sharing may multiply values to; forty doublings make 2**40 (03.98)
 TOO_DEEP: Final = f"more than {MAX_DEPTH} containers deep"
-
-_type: Final[Callable[[object], type[object]]] = type  # `type` of an `Any` would be unknown to a type checker
 
 JsonPrimitive: TypeAlias = str | int | float | bool | None
 """A JSON scalar: exact types, finite floats, integers within ±(2**53 - 1), no lone surrogates."""
@@ -31,8 +25,7 @@ else:
 
 @final
 class JsonObject(_Base):
-    """A deeply immutable JSON object: equal to a `dict` with equal items, hashable, picklable (checkpoints
-    01, 03).
+    """A deeply immutable JSON object: equal to a `dict` with equal items, hashable (checkpoints 01, 03).
 
     Made by `freeze_json` and by `ToolCall`; `JsonObject({...})` does the same and raises `ProtocolError`
     for anything but an exact `dict` of JSON values. Every way of changing it raises `TypeError`; so does
@@ -48,6 +41,8 @@ class JsonObject(_Base):
         def __getitem__(self, key: str, /) -> "JsonValue": ...
         def __iter__(self) -> Iterator[str]: ...
         def __len__(self) -> int: ...
+        def __eq__(self, other: object, /) -> bool: ...
+        def __hash__(self) -> int: ...
 
     else:
 
@@ -90,12 +85,14 @@ JsonValue: TypeAlias = JsonPrimitive | JsonArray | JsonObject
 
 if TYPE_CHECKING:
 
+    def _type(value: object, /) -> type[object]: ...
     def _new(kind: type[JsonObject], /) -> JsonObject: ...
     def _fill(target: JsonObject, items: dict[str, JsonValue], /) -> None: ...
     def _kept_depth(target: JsonObject, /) -> int: ...
     def _keep_depth(target: JsonObject, depth: int, /) -> None: ...
 
 else:
+    _type = type  # under a name of its own, as a checker finds no type for `type(value)` of an `Any`
     _new = dict.__new__
     _fill = dict.update
     _kept_depth = JsonObject._depth.__get__

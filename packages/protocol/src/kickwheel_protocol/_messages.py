@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, cast, final
 
 from msgspec.structs import force_setattr
 
-from ._checks import LIST, TUPLE, check_bool, check_id, check_text, refuse
+from ._checks import LIST, TUPLE, check_id, refuse
 from ._json import JsonObject, freeze_object
 from ._record import Record
 
@@ -24,7 +24,7 @@ class TextBlock(Record, tag_field="type", tag="text", frozen=True):
 
     def __post_init__(self) -> None:
         if type(self.text) is not str:
-            check_text(self.text, "text")
+            refuse("text", "a string", self.text)
 
 
 @final
@@ -42,8 +42,10 @@ class ToolCall(Record, tag_field="type", tag="toolCall", frozen=True):
 
     def __post_init__(self) -> None:
         # [solution 01.1]
-        check_id(self.id, "id")
-        check_id(self.name, "name")
+        if type(self.id) is not str or not self.id.isascii() or not self.id.strip():
+            check_id(self.id, "id")
+        if type(self.name) is not str or not self.name.isascii() or not self.name.strip():
+            check_id(self.name, "name")
         if type(self.arguments) is not JsonObject:
             force_setattr(self, "arguments", freeze_object(self.arguments, "arguments"))
         # [/solution]
@@ -61,8 +63,10 @@ class UserMessage(Record, tag_field="role", tag="user", frozen=True):
     content: str
 
     def __post_init__(self) -> None:
-        check_id(self.id, "id")
-        check_text(self.content, "content")
+        if type(self.id) is not str or not self.id.isascii() or not self.id.strip():
+            check_id(self.id, "id")
+        if type(self.content) is not str:
+            refuse("content", "a string", self.content)
 
 
 @final
@@ -79,7 +83,8 @@ class AssistantMessage(Record, tag_field="role", tag="assistant", frozen=True):
 
     def __post_init__(self) -> None:
         # [solution 01.1]
-        check_id(self.id, "id")
+        if type(self.id) is not str or not self.id.isascii() or not self.id.strip():
+            check_id(self.id, "id")
         content = checked_blocks(self.content)
         if content is not self.content:
             force_setattr(self, "content", content)
@@ -108,11 +113,20 @@ class ToolResultMessage(Record, tag_field="role", tag="toolResult", frozen=True)
     is_error: bool = False
 
     def __post_init__(self) -> None:
-        check_id(self.id, "id")
-        check_id(self.tool_call_id, "tool_call_id")
-        check_id(self.tool_name, "tool_name")
-        check_text(self.content, "content")
-        check_bool(self.is_error, "is_error")
+        if type(self.id) is not str or not self.id.isascii() or not self.id.strip():
+            check_id(self.id, "id")
+        if (
+            type(self.tool_call_id) is not str
+            or not self.tool_call_id.isascii()
+            or not self.tool_call_id.strip()
+        ):
+            check_id(self.tool_call_id, "tool_call_id")
+        if type(self.tool_name) is not str or not self.tool_name.isascii() or not self.tool_name.strip():
+            check_id(self.tool_name, "tool_name")
+        if type(self.content) is not str:
+            refuse("content", "a string", self.content)
+        if type(self.is_error) is not bool:
+            refuse("is_error", "true or false", self.is_error)
 
 
 Message: TypeAlias = UserMessage | AssistantMessage | ToolResultMessage

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, final
 
 from msgspec.structs import force_setattr
 
-from ._checks import check_count, check_id, check_text, refuse
+from ._checks import MAX_COUNT, check_id, refuse, refuse_count
 from ._errors import ProtocolError
 from ._messages import AssistantMessage, Message, ToolCall, checked_messages
 from ._record import Record
@@ -31,7 +31,8 @@ class ModelRequest(Record, frozen=True):
         def __init__(self, id: ModelRequestId, messages: Iterable[Message]) -> None: ...  # noqa: A002
 
     def __post_init__(self) -> None:
-        check_id(self.id, "id")
+        if type(self.id) is not str or not self.id.isascii() or not self.id.strip():
+            check_id(self.id, "id")
         messages = checked_messages(self.messages)
         if messages is not self.messages:
             force_setattr(self, "messages", messages)
@@ -59,8 +60,10 @@ class TextDeltaChunk(Record, tag_field="type", tag="textDelta", frozen=True):
     delta: str
 
     def __post_init__(self) -> None:
-        check_id(self.request_id, "request_id")
-        check_text(self.delta, "delta")
+        if type(self.request_id) is not str or not self.request_id.isascii() or not self.request_id.strip():
+            check_id(self.request_id, "request_id")
+        if type(self.delta) is not str:
+            refuse("delta", "a string", self.delta)
 
 
 @final
@@ -72,7 +75,8 @@ class ToolCallChunk(Record, tag_field="type", tag="toolCall", frozen=True):
     tool_call: ToolCall
 
     def __post_init__(self) -> None:
-        check_id(self.request_id, "request_id")
+        if type(self.request_id) is not str or not self.request_id.isascii() or not self.request_id.strip():
+            check_id(self.request_id, "request_id")
         if type(self.tool_call) is not ToolCall:
             refuse("tool_call", "a ToolCall", self.tool_call)
 
@@ -88,8 +92,10 @@ class Usage(Record, frozen=True):
     output_tokens: int
 
     def __post_init__(self) -> None:
-        check_count(self.input_tokens, "input_tokens")
-        check_count(self.output_tokens, "output_tokens")
+        if type(self.input_tokens) is not int or not 0 <= self.input_tokens <= MAX_COUNT:
+            refuse_count("input_tokens", self.input_tokens)
+        if type(self.output_tokens) is not int or not 0 <= self.output_tokens <= MAX_COUNT:
+            refuse_count("output_tokens", self.output_tokens)
 
 
 @final
@@ -103,8 +109,10 @@ class ModelResponse(Record, frozen=True):
     usage: Usage
 
     def __post_init__(self) -> None:
-        check_id(self.id, "id")
-        check_id(self.request_id, "request_id")
+        if type(self.id) is not str or not self.id.isascii() or not self.id.strip():
+            check_id(self.id, "id")
+        if type(self.request_id) is not str or not self.request_id.isascii() or not self.request_id.strip():
+            check_id(self.request_id, "request_id")
         if type(self.message) is not AssistantMessage:
             refuse("message", "an AssistantMessage", self.message)
         if type(self.stop_reason) is not str:

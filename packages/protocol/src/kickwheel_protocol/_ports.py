@@ -1,4 +1,4 @@
-"""The ports that outer packages fill."""
+"""The ports that outer packages fill. They are structural: nothing has to import them in order to fit."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from types import TracebackType
@@ -8,45 +8,48 @@ from ._model import ModelChunk, ModelRequest, ModelResponse
 
 
 class Signal(Protocol):
-    """A request to stop."""
+    """A port: a request to stop, as data (checkpoint 01). It is raised at most once and stays raised."""
 
     @property
     def aborted(self) -> bool:
-        """Whether."""
+        """Whether the request to stop has been made."""
         ...
 
     @property
     def reason(self) -> Exception | None:
-        """Why."""
+        """What `raise_if_aborted` raises; nothing before the abort."""
         ...
 
     def raise_if_aborted(self) -> None:
-        """Raise."""
+        """Raise the reason once aborted; do nothing before."""
         ...
 
     def wait(self) -> Awaitable[object]:
-        """Wait."""
+        """Return what is awaited until the abort."""
         ...
 
     def add_callback(self, callback: Callable[[], object], /) -> Callable[[], object]:
-        """Call."""
+        """Have a function called once at the abort, at once if it is past; return what takes it back."""
         ...
 
 
 class ModelStream(Protocol):
-    """One answer."""
+    """A port: one answer of a model while it arrives (checkpoint 01).
+
+    Iterate for the chunks, await `result` for the whole, and leave `async with` to let go of its producer.
+    """
 
     def __aiter__(self) -> AsyncIterator[ModelChunk]:
-        """Iterate."""
+        """Return the iterator over the chunks; a stream has one consumer."""
         ...
 
     @property
     def result(self) -> Awaitable[ModelResponse]:
-        """Result."""
+        """The complete answer; may be awaited any number of times."""
         ...
 
-    async def __aenter__(self) -> object:
-        """Enter."""
+    async def __aenter__(self) -> "ModelStream":
+        """Start to own the stream."""
         ...
 
     async def __aexit__(
@@ -56,13 +59,13 @@ class ModelStream(Protocol):
         traceback: TracebackType | None,
         /,
     ) -> bool | None:
-        """Exit."""
+        """Close the stream and its producer."""
         ...
 
 
 class Model(Protocol):
-    """A model."""
+    """A port: answers requests (checkpoint 01)."""
 
     def stream(self, request: ModelRequest, signal: Signal | None = None) -> ModelStream:
-        """Stream."""
+        """Begin to answer; returns at once."""
         ...

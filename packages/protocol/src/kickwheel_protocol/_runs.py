@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, final
 
 from msgspec.structs import force_setattr
 
-from ._checks import check_count, check_id, check_text, refuse
+from ._checks import MAX_COUNT, check_id, refuse, refuse_count
 from ._messages import Message, checked_messages
 from ._record import Record
 
@@ -18,8 +18,10 @@ class RunError(Record, frozen=True):
     message: str
 
     def __post_init__(self) -> None:
-        check_id(self.code, "code")
-        check_text(self.message, "message")
+        if type(self.code) is not str or not self.code.isascii() or not self.code.strip():
+            check_id(self.code, "code")
+        if type(self.message) is not str:
+            refuse("message", "a string", self.message)
 
 
 @final
@@ -36,7 +38,8 @@ class CompletedRun(Record, tag_field="status", tag="completed", frozen=True):
 
     def __post_init__(self) -> None:
         _keep_messages(self)
-        check_text(self.final_text, "final_text")
+        if type(self.final_text) is not str:
+            refuse("final_text", "a string", self.final_text)
 
 
 @final
@@ -53,7 +56,8 @@ class CancelledRun(Record, tag_field="status", tag="cancelled", frozen=True):
 
     def __post_init__(self) -> None:
         _keep_messages(self)
-        check_text(self.reason, "reason")
+        if type(self.reason) is not str:
+            refuse("reason", "a string", self.reason)
 
 
 @final
@@ -70,7 +74,8 @@ class MaxStepsRun(Record, tag_field="status", tag="maxSteps", frozen=True):
 
     def __post_init__(self) -> None:
         _keep_messages(self)
-        check_count(self.max_steps, "max_steps")
+        if type(self.max_steps) is not int or not 0 <= self.max_steps <= MAX_COUNT:
+            refuse_count("max_steps", self.max_steps)
 
 
 @final
