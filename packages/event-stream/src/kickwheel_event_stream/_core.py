@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Final, Generic, Literal, NoReturn, TypeVar, cast, final
 
 from kickwheel_event_stream._errors import StreamBusyError
-from kickwheel_event_stream._mailbox import CLOSED, ENDED, FAILED, Mailbox
+from kickwheel_event_stream._mailbox import CLOSED, ENDED, FAILED, Mailbox, wake
 
 E = TypeVar("E")
 R = TypeVar("R")
@@ -92,8 +92,7 @@ class Core(Generic[E, R]):
         self.refuse_senders()
         waiters, self.waiters = self.waiters, {}
         for waiter in waiters:
-            if not waiter.done():
-                waiter.set_result(None)
+            wake(waiter, None)
 
     # The consumer slot
 
@@ -188,8 +187,7 @@ class Core(Generic[E, R]):
         """Wake every waiting send without taking its event."""
         senders, self.senders = self.senders, deque()
         for sender, _event in senders:
-            if not sender.done():
-                sender.set_result(accepted)
+            wake(sender, accepted)
 
     def forget_sender(self, sender: "asyncio.Future[bool]") -> None:
         """Take a cancelled send out of the line."""

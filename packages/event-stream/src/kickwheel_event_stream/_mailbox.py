@@ -6,6 +6,7 @@ from collections import deque
 from typing import Final, Generic, TypeVar, final
 
 E = TypeVar("E")
+T = TypeVar("T")
 
 # What wakes a waiting read.
 EVENT: Final = 0
@@ -51,21 +52,23 @@ class Mailbox(Generic[E]):
             del reads[self.served]  # cancelled, though its task has not run yet
 
     def enqueue(self) -> "asyncio.Future[int]":
-        """Register a read behind the others; it is served at once if an event is spare."""
-        read: asyncio.Future[int] = get_running_loop().create_future()
+        """Register a read behind the others; an event that is spare becomes its own."""
+        loop = get_running_loop()
+        read: asyncio.Future[int] = loop.create_future()
         self.reads.append(read)
         if len(self.buffer) > self.served:
-            self.serve()
+            self.served += 1
+            # Not now: a future that is done does not suspend its awaiter, who would overtake the older ones.
+            loop.call_soon(wake, read, EVENT)
         return read
 
     def resume(self, read: "asyncio.Future[int]", outcome: int) -> bool:
         """Tell whether a woken read may take the event at the front of the buffer now."""
         if outcome == EVENT:
-            reads = self.reads
-            if reads[0] is read:
-                reads.popleft()
-            else:  # an older read was cancelled in the same turn and has not noticed yet
-                reads.remove(read)
+            if self.reads[0] is read:
+                self.reads.popleft()
+            else:
+                self.reads.remove(read)
             self.served -= 1
             return True
         # An older read may have been cancelled in the turn of its event, which then is spare.
@@ -74,31 +77,27 @@ class Mailbox(Generic[E]):
     def withdraw(self, read: "asyncio.Future[int]") -> None:
         """Forget a cancelled read. An event it was woken for goes to the next read, or is spare."""
         # [solution 02.4]
-        if self._forget(read) and read.done() and not read.cancelled():
-            self.served -= 1
-            self.serve()
+        if read in self.reads:
+            served = self.reads.index(read) < self.served
+            self.reads.remove(read)
+            if served:
+                self.served -= 1
+                self.serve()
         # [/solution]
 
     def end_waiting(self, outcome: int) -> None:
         """Wake every unserved read without an event."""
         reads = self.reads
         while len(reads) > self.served:
-            read = reads.pop()
-            if not read.done():
-                read.set_result(outcome)
+            wake(reads.pop(), outcome)
 
     def drop_spare(self) -> None:
         """Throw away the events that belong to no read."""
         while len(self.buffer) > self.served:
             self.buffer.pop()
 
-    def _forget(self, read: "asyncio.Future[int]") -> bool:
-        reads = self.reads
-        if reads and reads[0] is read:
-            reads.popleft()
-            return True
-        try:
-            reads.remove(read)
-        except ValueError:
-            return False
-        return True
+
+def wake(waiter: "asyncio.Future[T]", outcome: T) -> None:
+    """Wake a waiter, unless it was cancelled."""
+    if not waiter.done():
+        waiter.set_result(outcome)

@@ -1,7 +1,7 @@
 """The states of a stream and of its iterator, as data.
 
-`OPERATIONS` says what an operation does in each state of the stream, `HAPPENINGS` what becomes of an iterator.
-The tests make every operation in every state and compare, and the diagrams of the documentation are drawn from
+`OPERATIONS` says what an operation does in each state of the stream, `HAPPENINGS` what becomes of an
+iterator. The tests make every operation in every state and compare; the documentation draws its diagrams from
 here.
 """
 

@@ -185,7 +185,8 @@ class EventStream(Generic[E, R]):
 
 def _as_failure(error: object) -> Exception:
     """Check what was given to `fail`; control flow is refused, for it would stop somebody else's task."""
-    if not isinstance(error, Exception) or isinstance(error, _CONTROL_FLOW):
+    kinds = type(error).__mro__  # not `isinstance`, which believes what a value says of itself
+    if Exception not in kinds or not isinstance(error, Exception) or isinstance(error, _CONTROL_FLOW):
         kind = f"the class {error.__name__}" if isinstance(error, type) else f"a {type(error).__name__}"
         raise TypeError(f"fail() takes an instance of Exception, not {kind}")
     if isinstance(error, (StopIteration, StopAsyncIteration)):

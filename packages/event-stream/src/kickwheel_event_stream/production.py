@@ -106,6 +106,7 @@ class Producer(Protocol[E_co, R_co]):
         `error` is what the stream failed with, `None` for success. `aborted` tells that it was stopped from
         outside: by its signal, by a close, or by the cancellation of its task.
         """
+        return  # a body of its own: without one mypy takes the method of a `Protocol` for abstract
 
 
 def start_production(producer: Producer[E, R], signal: SignalLike | None = None) -> EventStream[E, R]:
