@@ -1,13 +1,14 @@
-"""Is each package a product of its own? Gates, each of which catches what the others miss.
+"""Is each package a product of its own? Gates that catch what the others miss.
 
-    metadata   two builds are byte-equal; every wheel is typed and licensed; Requires-Dist is the allowed graph
+    metadata   two builds are byte-equal; wheels are typed and licensed; Requires-Dist is the allowed graph
     isolated   an environment that holds one package and what it declares; its own tests pass there
     wheel      the built wheel alone in a fresh environment outside the tree; its own tests pass against it
     lowest     the same with the lowest versions that the package declares
     types      every public name has a known type (--verifytypes), and mypy --strict has nothing to say
     sizes      a table of installed sizes and import times: printed, never asserted
 
-Run `python scripts/gates.py GATE [--package NAME …] [--python INTERPRETER]`; `all` is all but the last. Needs uv.
+Run `python scripts/gates.py GATE [--package NAME] [--python INTERPRETER]`; `all` is all but the last.
+Needs uv on the path.
 """
 
 import argparse
@@ -47,7 +48,7 @@ ALLOWED: dict[str, set[str]] = {
         "pytest",
     },
 }
-"""What each distribution may require: the layers of the design, and nothing that has no reason in its README."""
+"""What each distribution may require: the layers of the design, and what has its reason in a README."""
 
 
 class GateError(Exception):
