@@ -46,8 +46,7 @@ def trace_assembled(target: Path, words: Sequence[str], *, timeout: float = DEFA
         return cast("Json", json.loads(ended.output))
     except ValueError:
         last = ended.errors.strip().splitlines()[-1:] or [f"no answer within {timeout} seconds"]
-        error = {"code": "RUNTIME_BROKEN", "message": last[0]}
-        return {"exit": 1, "fixture": None, "events": [], "result": None, "error": error}
+        return {"exit": 1, "fixture": None, "events": [], "result": None, "broken": last[0]}
 
 
 def _add_data(course: Path) -> None:

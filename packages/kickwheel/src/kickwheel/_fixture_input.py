@@ -36,6 +36,8 @@ def open_fixture(path: Path, shown: str, text: Messages) -> FixtureProviderAdapt
         if reason is not None:
             raise _unreadable(shown, reason, text) from error
         raise
+    except ValueError as error:  # a path that no file system takes
+        raise _unreadable(shown, str(error), text) from error
 
 
 def read_bodies(paths: Sequence[str], text: Messages) -> list[bytes]:

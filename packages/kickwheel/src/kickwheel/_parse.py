@@ -131,7 +131,8 @@ def _parse_globals(words: list[str]) -> dict[str, object]:
 
 def _parse_verb(verb: Verb, words: list[str]) -> dict[str, object]:
     if any(word in ("--help", "-h") for word in _before_separator(words)):
-        return {"help": True}
+        known, _ = _new_parser().parse_known_args(words)
+        return {name: value for name, value in vars(known).items() if _was_given(value)}
     parser = _new_parser()
     for argument in verb.arguments:
         _add(parser, argument)

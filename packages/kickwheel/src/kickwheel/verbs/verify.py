@@ -9,6 +9,7 @@ from kickwheel._context import Context, Outcome
 from kickwheel._course import Checkpoint, load_course
 from kickwheel._errors import RefusedError
 from kickwheel._focused import Focused, describe, packaged_test, show
+from kickwheel._output import one_line
 from kickwheel._parse import Options
 from kickwheel._runner import run_focused
 from kickwheel._trace_lines import event_line
@@ -90,6 +91,8 @@ def _show_mine(context: Context, options: Options, yours: tuple[Checkpoint, ...]
     events = answer.get("events")
     for event in events if isinstance(events, list) else []:  # pyright: ignore[reportUnknownVariableType]
         context.out.print(event_line(event, context.out))  # pyright: ignore[reportUnknownArgumentType]
+    if "broken" in answer:
+        context.out.print(context.out.style(one_line(str(answer["broken"])), "red"))
     data = {key: value for key, value in answer.items() if key not in ("schema", "command", "exit", "error")}
     files = options.words("fixture")
     if files:
