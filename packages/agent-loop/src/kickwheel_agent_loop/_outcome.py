@@ -92,10 +92,9 @@ def _message(error: BaseException) -> str:
     """Give `str(error)`, or a text that names the class if there is nothing to read in it."""
     # [solution 06.3]
     try:
-        text: object = str(error)
+        text = str(error)
     except (Exception, CancelledError):
-        text = None
-    if issubclass(type(text), str) and not is_blank(cast("str", text)):
-        return str.__str__(cast("str", text))
-    return f"{class_name(error)} without a message"
+        text = ""
+    message = str.__str__(text)  # exactly a `str`, whatever subclass `__str__` gave
+    return f"{class_name(error)} without a message" if is_blank(message) else message
     # [/solution]
