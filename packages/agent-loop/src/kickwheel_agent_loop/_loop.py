@@ -59,6 +59,7 @@ def run_agent_loop(
 
 async def _start(run: Run) -> Outcome:
     """Verdict on the transcript, abort check, one event a message."""
+    run.enter()
     run.begin()
     run.listen()
     run.check()

@@ -9,6 +9,7 @@ run's task then comes back from its wait, finds that the run is over, and has on
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
+from contextvars import ContextVar
 from typing import Final, final
 
 from kickwheel_agent_loop._failures import RunStoppedError, TranscriptError
@@ -35,6 +36,9 @@ from kickwheel_protocol import (
 
 _HELD: Final[set[asyncio.Future[object] | asyncio.Task[None]]] = set()
 """Every task of every run: a loop holds its tasks weakly, and one that waits must survive a collection."""
+
+_inside: Final[ContextVar[object]] = ContextVar("kickwheel_run", default=None)
+"""The stream of the run that the code at work belongs to: tools and models inherit it with their context."""
 
 
 @final
@@ -101,6 +105,10 @@ class Run:
         self._cancelled = False  # somebody else has cancelled it
 
     # The transcript
+
+    def enter(self) -> None:
+        """Mark the running task, and all that it will start, as being inside this run."""
+        _inside.set(self.stream)
 
     def begin(self) -> None:
         """Read the starting transcript, once; `TranscriptError` if it is not valid."""
@@ -390,9 +398,8 @@ class Run:
         if not self.over:
             self.stop()
             self.cancel_work()
-        current = asyncio.current_task()
-        if current in self.tasks or not (self.tasks or self.unfinished):
-            return None  # what runs inside the run must not wait for itself
+        if _inside.get() is self.stream or not (self.tasks or self.unfinished):
+            return None  # a tool or a model that closes its own run must not wait for itself
         return self._drained()
 
     async def _drained(self) -> None:
