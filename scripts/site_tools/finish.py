@@ -198,7 +198,7 @@ def sitemap(out: Path, urls: Mapping[Lang, str]) -> None:
     rows: list[str] = []
     for path in english:
         both: dict[Lang, str] = {"en": urls["en"] + path}
-        if not is_english_only(path):
+        if not is_english_only(path.rstrip("/") + ".md"):
             both["vi"] = urls["vi"] + path
         links = "".join(
             f'<xhtml:link rel="alternate" hreflang="{lang}" href="{url}"/>' for lang, url in both.items()

@@ -1,4 +1,4 @@
-"""Brings the drawing library into `overrides/assets/vendor/`: one file, by hash, with its licence."""
+"""Brings published scripts here, each by hash and with its licence: the drawing library for the site, axe for its tests."""
 
 from __future__ import annotations
 
@@ -6,42 +6,83 @@ import hashlib
 import subprocess
 import tarfile
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
-VERSION = "11.17.2"
-SHA256 = "581ed7d74bd9048d0e3a91363927d72ef22942d7722546b27f7cc29e35390eb8"
-FOLDER = "overrides/assets/vendor"
-SCRIPT = "mermaid.min.js"
-LICENCE = "mermaid.LICENSE"
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """One file of a published package, and where it goes."""
+
+    name: str
+    version: str
+    member: str
+    sha256: str
+    folder: str
+
+    @property
+    def script(self) -> str:
+        return self.member.rsplit("/", 1)[-1]
+
+    @property
+    def licence(self) -> str:
+        return f"{self.name}.LICENSE"
+
+
+MERMAID = Library(
+    "mermaid",
+    "11.17.2",
+    "package/dist/mermaid.min.js",
+    "581ed7d74bd9048d0e3a91363927d72ef22942d7722546b27f7cc29e35390eb8",
+    "overrides/assets/vendor",
+)
+AXE = Library(
+    "axe-core",
+    "4.14.1",
+    "package/axe.min.js",
+    "29348999450cdf2849a8e70b7912fc2da85a849da39c0d0d5394f51d4a9ed95c",
+    ".tools/axe",
+)
 
 
 class VendorError(RuntimeError):
-    """The library could not be fetched, or is not the one we know."""
+    """A library could not be fetched, or is not the one we know."""
 
 
-def vendor(root: Path) -> str:
+def vendor(root: Path, library: Library = MERMAID) -> str:
     """Stores the library unless it is there with the right hash; returns one line that says what was done.
 
     Raises:
         VendorError: nothing could be fetched, or the hash is another one; nothing is stored then.
 
     """
-    folder = root / FOLDER
-    if (folder / LICENCE).exists() and (folder / SCRIPT).exists() and digest(folder / SCRIPT) == SHA256:
-        return f"mermaid {VERSION} is there"
-    script, licence = fetch()
-    store(folder, script, licence)
-    return f"mermaid {VERSION} stored in {FOLDER}"
+    folder = root / library.folder
+    script = folder / library.script
+    if (
+        (folder / library.licence).exists()
+        and script.exists()
+        and digest(script.read_bytes()) == library.sha256
+    ):
+        return f"{library.name} {library.version} is there"
+    store(folder, library, *fetch(library))
+    return f"{library.name} {library.version} stored in {library.folder}"
 
 
-def digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
 
 
-def fetch() -> tuple[bytes, bytes]:
+def fetch(library: Library) -> tuple[bytes, bytes]:
     """The script and its licence out of the published package."""
     with tempfile.TemporaryDirectory() as scratch:
-        command = ["npm", "pack", f"mermaid@{VERSION}", "--silent", "--pack-destination", scratch]
+        command = [
+            "npm",
+            "pack",
+            f"{library.name}@{library.version}",
+            "--silent",
+            "--pack-destination",
+            scratch,
+        ]
         try:
             done = subprocess.run(
                 command, cwd=scratch, capture_output=True, text=True, timeout=300, check=False
@@ -52,17 +93,18 @@ def fetch() -> tuple[bytes, bytes]:
         if done.returncode or len(archives) != 1:
             raise VendorError(f"npm pack failed: {done.stderr.strip()[:400]}")
         with tarfile.open(archives[0]) as archive:
-            return _member(archive, f"package/dist/{SCRIPT}"), _member(archive, "package/LICENSE")
+            return _member(archive, library.member), _member(archive, "package/LICENSE")
 
 
-def store(folder: Path, script: bytes, licence: bytes) -> None:
+def store(folder: Path, library: Library, script: bytes, licence: bytes) -> None:
     """Writes both files, or none when the hash is wrong."""
-    found = hashlib.sha256(script).hexdigest()
-    if found != SHA256:
-        raise VendorError(f"mermaid {VERSION}: expected SHA-256 {SHA256}, found {found}")
+    found = digest(script)
+    if found != library.sha256:
+        message = f"{library.name} {library.version}: expected SHA-256 {library.sha256}, found {found}"
+        raise VendorError(message)
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / SCRIPT).write_bytes(script)
-    (folder / LICENCE).write_bytes(licence)
+    (folder / library.script).write_bytes(script)
+    (folder / library.licence).write_bytes(licence)
 
 
 def _member(archive: tarfile.TarFile, name: str) -> bytes:

@@ -1,0 +1,69 @@
+"""One build, one server, one browser for all tests of this folder."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+from site_browser import ARGUMENTS, Visit, crawl, environment, require_chromium, serve, sitemap_paths
+from site_tools import vendor
+from site_tools.build import Options, build, site_urls
+from site_tools.layout import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Browser
+
+DRAFT = "KICKWHEEL_SITE_DRAFT"
+"""Set while pages are being written: builds with those that exist."""
+
+
+@pytest.fixture(scope="session")
+def site_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The finished site, built once."""
+    out = tmp_path_factory.mktemp("site") / "site"
+    build(Options(ROOT, out, draft=bool(os.environ.get(DRAFT)), quiet=True))
+    return out
+
+
+@pytest.fixture(scope="session")
+def address(site_folder: Path) -> Iterator[str]:
+    """Where the site is served, with a slash at the end."""
+    with serve(site_folder) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """An installed Chromium; never a downloaded one."""
+    path = require_chromium(environment())
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="session")
+def paths(site_folder: Path) -> list[str]:
+    """Every page of the sitemap, relative to the English home page."""
+    return sitemap_paths(site_folder, site_urls()["en"])
+
+
+@pytest.fixture(scope="session")
+def visits(browser: Browser, address: str, paths: list[str]) -> dict[str, Visit]:
+    """Every page, loaded once."""
+    return crawl(browser, address, paths)
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """The text of axe, fetched for the tests only."""
+    vendor.vendor(ROOT, vendor.AXE)
+    return (ROOT / vendor.AXE.folder / vendor.AXE.script).read_text("utf-8")
+
+
