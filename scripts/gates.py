@@ -23,7 +23,7 @@ import tempfile
 import time
 import tomllib
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from email.parser import Parser
@@ -103,7 +103,7 @@ def last_line(output: str) -> str:
 
 
 @contextmanager
-def folder() -> Iterator[Path]:
+def folder() -> Generator[Path]:
     """A temporary folder outside the tree."""
     with tempfile.TemporaryDirectory(prefix="gate-") as path:
         yield Path(path)
