@@ -50,12 +50,14 @@ def _answer(words: Sequence[str]) -> int:
 
 
 def _run(words: Sequence[str], out: Output) -> int:
-    command = guess_verb(words)
+    command, language = guess_verb(words), None
     try:
         call = parse(words)
+        language = _language(call)
         return _call(call, out)
     except KickwheelError as error:
-        return _report(out, command, error.exit_code, error.code, error.message, {})
+        message = error.message(Messages(choose_language(language, None)))
+        return _report(out, command, error.exit_code, error.code, message, {})
 
 
 def _call(call: Call, out: Output) -> int:
@@ -112,7 +114,7 @@ def _refuse_while_pending(verb: Verb, options: Options, practice: "Practice | No
 def _language(call: Call) -> str | None:
     language = call.options.text("lang")
     if language is not None and language not in LANGUAGES:
-        raise RefusedError("USAGE", f"--lang takes one of: {', '.join(LANGUAGES)}")
+        raise RefusedError("USAGE", "error.language", known=", ".join(LANGUAGES))
     return language
 
 

@@ -8,6 +8,8 @@
 `code` is a stable string and part of the interface; the wording of a message is not.
 """
 
+from collections.abc import Callable
+
 REFUSAL_CODES = (
     "USAGE",
     "UNKNOWN_CHECKPOINT",
@@ -29,15 +31,23 @@ FAULT_CODES = (
 
 
 class KickwheelError(Exception):
-    """A failure with a stable code, an exit code and a message for people."""
+    """A failure with a stable code, an exit code and a message for people.
+
+    The message is a text, or, with values, the key of one: it is written out where the language is known.
+    """
 
     exit_code = 1
 
-    def __init__(self, code: str, message: str) -> None:
+    def __init__(self, code: str, message: str, /, **values: object) -> None:
         """Keep the code beside the text."""
         super().__init__(message)
         self.code = code
-        self.message = message
+        self._message = message
+        self._values = values
+
+    def message(self, text: Callable[..., str]) -> str:
+        """The message in a language; `text` looks up a key and fills its placeholders."""
+        return text(self._message, **self._values) if self._values else self._message
 
 
 class RefusedError(KickwheelError):

@@ -52,8 +52,8 @@ def run_checkpoint(
     work, file = practice.work(checkpoint), practice.folder / checkpoint.test_file
     for needed in (file, practice.package(checkpoint)):
         if not needed.exists():
-            message = f"{practice.relative(needed)} is missing; 'kickwheel start' puts it back"
-            raise SurroundingsError("STATE_UNREADABLE", message)
+            path = practice.relative(needed)
+            raise SurroundingsError("STATE_UNREADABLE", "error.folder_incomplete", path=path)
     report = run_focused(
         file, checkpoint.package, work, practice.package(checkpoint), task=task, timeout=timeout
     )

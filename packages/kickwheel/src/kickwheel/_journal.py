@@ -48,8 +48,8 @@ def read_held(practice: Practice) -> Held | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError) as error:
-        message = f".kickwheel/{HELD_FILE} is unreadable ({error})"
-        raise SurroundingsError("STATE_UNREADABLE", message) from error
+        values = {"path": HELD_FILE, "reason": error}
+        raise SurroundingsError("STATE_UNREADABLE", "error.state_unreadable", **values) from error
 
 
 def undo(practice: Practice, held: Held) -> str | None:

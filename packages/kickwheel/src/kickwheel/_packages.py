@@ -26,9 +26,8 @@ def installed(package: str) -> Path:
     spec = importlib.util.find_spec(package)
     places = list(spec.submodule_search_locations or ()) if spec else []
     if not places:
-        raise SurroundingsError(
-            "TOOL_MISSING", f"the package {package} is not installed: pip install kickwheel"
-        )
+        line = "pip install kickwheel"
+        raise SurroundingsError("TOOL_MISSING", "error.tool_missing", tool=package, line=line)
     return Path(places[0]).resolve()
 
 

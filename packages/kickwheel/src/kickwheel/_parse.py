@@ -115,13 +115,13 @@ def _split_verb(words: Sequence[str], position: int) -> tuple[Verb | None, list[
     nested = [verb.name.split()[1] for verb in VERBS if verb.name.startswith(first + " ")]
     if not nested:
         names = sorted({verb.name.split()[0] for verb in VERBS})
-        raise RefusedError("USAGE", f"unknown verb '{first}'; nearest: {nearest(first, names)}")
+        raise RefusedError("USAGE", "error.unknown_verb", word=first, near=nearest(first, names))
     if rest and rest[0] in nested:
         return by_name[f"{first} {rest[0]}"], rest[1:]
     if rest and rest[0] in ("--help", "-h"):
         return None, rest
-    found = f"unknown verb '{first} {rest[0]}'" if rest else f"'{first}' needs a second word"
-    raise RefusedError("USAGE", f"{found}; known: {', '.join(f'{first} {name}' for name in nested)}")
+    known = ", ".join(f"{first} {name}" for name in nested)
+    raise RefusedError("USAGE", "error.unknown_verb", word=" ".join([first, *rest[:1]]), near=known)
 
 
 def _parse_globals(words: list[str]) -> dict[str, object]:

@@ -131,10 +131,7 @@ def find_practice(base: Path) -> Practice | None:
         return None
     path = folder / STATE_FOLDER / PROGRESS_FILE
     if not path.exists():
-        message = (
-            f"{STATE_FOLDER}/{PROGRESS_FILE} was set aside as unreadable; 'kickwheel start' writes a new one"
-        )
-        raise SurroundingsError("STATE_UNREADABLE", message)
+        raise SurroundingsError("STATE_UNREADABLE", "error.state_missing", path=PROGRESS_FILE)
     return Practice(folder, Progress.load(path))
 
 

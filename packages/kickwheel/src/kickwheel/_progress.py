@@ -39,15 +39,15 @@ class Progress:
             data = _check(json.loads(path.read_bytes().decode()))
         except (ValueError, RecursionError) as error:
             kept = _set_aside(path)
-            message = f"{path.name} is unreadable ({error}), kept as {kept.name}; run 'kickwheel start'"
-            raise SurroundingsError("STATE_UNREADABLE", message) from error
+            values = {"path": path.name, "reason": error, "kept": kept.name}
+            raise SurroundingsError("STATE_UNREADABLE", "error.state_set_aside", **values) from error
         except OSError as error:
-            message = f"{path.name} is unreadable ({error.strerror})"
-            raise SurroundingsError("STATE_UNREADABLE", message) from error
+            values = {"path": path.name, "reason": error.strerror}
+            raise SurroundingsError("STATE_UNREADABLE", "error.state_unreadable", **values) from error
         schema = cast("int", data["schema"])
         if schema > SCHEMA:
-            message = f"{path.name} has schema {schema}, this kickwheel knows {SCHEMA}: update kickwheel"
-            raise SurroundingsError("STATE_TOO_NEW", message)
+            values = {"path": path.name, "schema": schema, "known": SCHEMA}
+            raise SurroundingsError("STATE_TOO_NEW", "error.state_too_new", **values)
         return cls(path, data)
 
     def save(self) -> None:

@@ -179,8 +179,8 @@ def _interpret(lines: list[dict[str, object]], ended: Ended, expected: Path) -> 
     for line in lines:
         if line["kind"] == "wrong":
             found = Path(str(line["found"])).as_posix()
-            message = f"the code under test was loaded from {found} instead of {expected.as_posix()}"
-            raise SurroundingsError("WRONG_CODE_UNDER_TEST", message)
+            values = {"found": found, "expected": expected.as_posix()}
+            raise SurroundingsError("WRONG_CODE_UNDER_TEST", "error.wrong_code", **values)
     cases = _merge([_case(line) for line in lines if line["kind"] == "test"])
     failure = next((_import_failure(line) for line in lines if line["kind"] == "import"), None)
     finished = any(line["kind"] == "end" for line in lines)

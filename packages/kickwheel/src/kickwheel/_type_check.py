@@ -80,7 +80,7 @@ def _read(ended: Ended, roots: Sequence[Path]) -> list[TypeFault]:
         found = cast("dict[str, list[dict[str, object]]]", json.loads(ended.output))
     except ValueError as error:
         tail = (ended.output + ended.errors).strip().splitlines()[-1:] or ["no output"]
-        raise SurroundingsError("TOOL_MISSING", f"{CHECKER} did not run: {tail[0]}") from error
+        raise SurroundingsError("TOOL_MISSING", "error.tool_broken", tool=CHECKER, reason=tail[0]) from error
     return [_fault(entry, roots) for entry in found["generalDiagnostics"] if entry["severity"] == "error"]
 
 

@@ -18,7 +18,7 @@ def run(context: Context, options: Options) -> Outcome:
     try:
         course = load_course()
     except CourseDataError as error:
-        return _answer(context, [DevCheck("", "data", "fail", error.message)])
+        return _answer(context, [DevCheck("", "data", "fail", str(error))])
     word = options.text("id")
     chosen = course.checkpoints if word is None else (course.find(word, context.text),)
     contract = contract_lines(root / "spec")

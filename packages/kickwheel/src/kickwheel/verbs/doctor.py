@@ -129,7 +129,7 @@ def _folder(context: Context) -> list[Check]:
     try:
         practice = find_practice(context.base)
     except KickwheelError as error:
-        return [Check("folder", "fail", error.message, "kickwheel start")]
+        return [Check("folder", "fail", error.message(context.text), "kickwheel start")]
     if practice is None:
         return [Check("folder", "warn", "no practice folder here", "kickwheel start")]
     return [_layout(practice), _fixtures(practice), _pending(practice)]

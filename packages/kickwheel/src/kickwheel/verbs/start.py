@@ -67,7 +67,7 @@ def _load(context: Context, folder: Path) -> Progress:
     except SurroundingsError as fault:
         if fault.code != "STATE_UNREADABLE" or path.exists():
             raise
-        context.out.warn(fault.message)
+        context.out.warn(fault.message(context.text))
         return _fresh(context, folder)
 
 
