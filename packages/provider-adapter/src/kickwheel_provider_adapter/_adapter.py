@@ -1,4 +1,4 @@
-"""The offline provider: a queue of recorded responses behind the same stream as every model (checkpoint 05)."""
+"""The offline provider: recorded responses behind the same stream as every model (checkpoint 05)."""
 
 import asyncio
 import os
@@ -18,12 +18,12 @@ from ._parser import ResponseParser, checked_request_id
 class FixtureProviderAdapter:
     """Plays the responses of a fixture, in order, as checked chunks and responses (checkpoint 05).
 
-    `fixture` is untrusted data of schema version 1: `{"schemaVersion": 1, "responses": [{"records": …}, …]}`, where
-    `records` is an array, copied now, or an async source, opened when its turn comes. Anything else is a
-    `FixtureProviderError` with `PROVIDER_INVALID_FIXTURE`. No network, no clock, no randomness.
+    `fixture` is untrusted data of schema version 1: `{"schemaVersion": 1, "responses": [{"records": …},
+    …]}`, where `records` is an array, copied now, or an async source, opened when its turn comes. Anything
+    else is a `FixtureProviderError` with `PROVIDER_INVALID_FIXTURE`. No network, no clock, no randomness.
 
-    It fits the protocol's `Model`. Responses are taken first in, first out, and a response that was taken is never put
-    back, whatever becomes of its stream.
+    It fits the protocol's `Model`. Responses are taken first in, first out, and a response that was taken
+    is never put back, whatever becomes of its stream.
     """
 
     def __init__(self, fixture: object) -> None:
@@ -37,11 +37,11 @@ class FixtureProviderAdapter:
     def from_file(cls, path: str | os.PathLike[str], *, max_bytes: int = DEFAULT_MAX_BYTES) -> Self:
         """Make an adapter from a JSON file in UTF-8; reads it once, synchronously, and closes it.
 
-        Raises the operating system's `OSError` when the file cannot be read, and `FixtureProviderError` with
-        `PROVIDER_INVALID_FIXTURE` when it can but holds no fixture: not UTF-8, not JSON, a key twice in one object, `NaN`
-        or an infinity, more than `max_bytes` bytes (default 64 MiB), or data that the constructor refuses. The text
-        names the path, and line and column where there is one; `__cause__` keeps the cause. `max_bytes` that is no
-        positive `int` is a `TypeError` or `ValueError`.
+        Raises the operating system's `OSError` when the file cannot be read, and `FixtureProviderError`
+        with `PROVIDER_INVALID_FIXTURE` when it can but holds no fixture: not UTF-8, not JSON, a key twice
+        in one object, `NaN` or an infinity, more than `max_bytes` bytes (default 64 MiB), or data that the
+        constructor refuses. The text names the path, and line and column where there is one; `__cause__`
+        keeps the cause. `max_bytes` that is no positive `int` is a `TypeError` or `ValueError`.
         """
         fixture = read_file(path, max_bytes)
         try:
@@ -64,14 +64,16 @@ class FixtureProviderAdapter:
     ) -> EventStream[ModelChunk, ModelResponse]:
         """Start the next response; of the request only its `id` is read.
 
-        Returns at once. At the next turn of the event loop the response is taken from the queue, unless `signal` has
-        aborted by then: then it stays. Iterating the stream and awaiting its `result` fail with the same error object:
-        `FixtureProviderError`, or the reason of the abort.
+        Returns at once. At the next turn of the event loop the response is taken from the queue, unless
+        `signal` has aborted by then: then it stays. Iterating the stream and awaiting its `result` fail
+        with the same error object: `FixtureProviderError`, or the reason of the abort.
 
-        Raises `TypeError` or `ValueError` for a request without a usable id and `RuntimeError` without a running
-        event loop; neither counts as a call.
+        Raises `TypeError` or `ValueError` for a request without a usable id, `TypeError` for something that
+        is no signal, and `RuntimeError` without a running event loop; none of these counts as a call.
         """
         request_id = _request_id(request)
+        if signal is not None and not callable(getattr(signal, "add_callback", None)):
+            raise TypeError("signal must be an abort signal, such as the `.signal` of an AbortController")
         asyncio.get_running_loop()  # raises before anything has changed
         stream = start_production(_Playback(self._queue, request_id), signal)
         self._call_count += 1
@@ -103,11 +105,11 @@ class _Playback(Producer[ModelChunk, ModelResponse]):
         return self._parser.feed(item)
 
     def finish(self) -> ModelResponse:
-        """Make the response once the source has ended: not before, because what follows the end can spoil it."""
+        """Make the response once the source has ended, and not before: a later record can still spoil it."""
         return self._parser.close()
 
     def source_error(self, error: Exception) -> Exception:
-        """Make a source's own failure ours: an error that it raises proves nothing, not even one of our class."""
+        """Make a source's failure ours: what it raises proves nothing, not even an error of our class."""
         failure = FixtureProviderError("PROVIDER_INVALID_FIXTURE", "the record source failed")
         failure.__cause__ = error
         return failure

@@ -37,9 +37,9 @@ class FixtureProviderError(Exception):
     """A fixture, a record or a record source broke the rules of schema version 1 (checkpoint 05).
 
     `code` is one of the twelve codes. `record_index` counts records of one response from 0: the offending
-    record, or, for `PROVIDER_MISSING_TERMINAL`, how many records there were; it is `None` where no single record
-    is to blame. `provider_code` is the provider's own code, for `PROVIDER_TRANSPORT_ERROR` only. All three are
-    read-only; `str(error)` is the text.
+    record, or, for `PROVIDER_MISSING_TERMINAL`, how many records there were; it is `None` where no single
+    record is to blame. `provider_code` is the provider's own code, for `PROVIDER_TRANSPORT_ERROR` only.
+    All three are read-only; `str(error)` is the text.
     """
 
     def __init__(

@@ -1,7 +1,8 @@
 """Looking at untrusted values without running any of their code.
 
-Everything here goes by `type(x) is …`: a subclass could answer with code of its own, an exact built-in cannot.
-Keys are seen to be exact strings before the first lookup, because a lookup may call a stranger's `__eq__`.
+Everything here goes by `type(x) is …`: a subclass could answer with code of its own, an exact built-in
+cannot. Keys are seen to be exact strings before the first lookup, because a lookup may call a stranger's
+`__eq__`.
 """
 
 from collections.abc import Mapping
@@ -73,13 +74,18 @@ def shown(text: str) -> str:
 
 def type_mro(value: object) -> tuple[type, ...]:
     """The classes of a value, read past any metaclass of theirs."""
-    return _MRO_OF(type(value))
+    mro: tuple[type, ...] = _MRO.__get__(type(value))
+    return mro
 
 
 def declares(value: object, name: str) -> bool:
     """Whether a class of the value defines this attribute; the attribute itself is not read."""
-    return any(name in _DICT_OF(cls) for cls in type_mro(value))
+    for cls in type_mro(value):
+        names: Mapping[str, object] = _NAMES.__get__(cls)
+        if name in names:
+            return True
+    return False
 
 
-_MRO_OF = type.__dict__["__mro__"].__get__
-_DICT_OF = type.__dict__["__dict__"].__get__
+_MRO: Final = type.__dict__["__mro__"]
+_NAMES: Final = type.__dict__["__dict__"]

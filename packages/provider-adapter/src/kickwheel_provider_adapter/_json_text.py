@@ -1,4 +1,4 @@
-"""Reading the bytes of a fixture file as JSON: strict where the standard reader is lenient, and with positions."""
+"""Reading a fixture file as JSON: strict where the standard reader is lenient, and with positions."""
 
 import json
 import math
@@ -15,9 +15,10 @@ _MAX_DIGITS: Final = 4_300  # Python's own limit for converting integers, which 
 def parse_json(data: bytes) -> object:
     """Parse one JSON document in UTF-8 to fresh plain data.
 
-    One leading byte-order mark is dropped. Raises `UnicodeDecodeError`, or `json.JSONDecodeError` with the line and
-    column of the fault: no JSON, something after the document, one key twice in an object, `NaN`, an infinity, a
-    number that no float can hold, an integer of more than 4300 digits, or nesting that the reader cannot follow.
+    One leading byte-order mark is dropped. Raises `UnicodeDecodeError`, or `json.JSONDecodeError` with the
+    line and column of the fault: no JSON, something after the document, one key twice in an object, `NaN`,
+    an infinity, a number that no float can hold, an integer of more than 4300 digits, or nesting that the
+    reader cannot follow.
     """
     text = data.removeprefix(_BYTE_ORDER_MARK).decode("utf-8")
     try:
@@ -30,7 +31,7 @@ def parse_json(data: bytes) -> object:
 
 
 class _RefusedError(Exception):
-    """A hook of the reader has refused a value. Where it stands is looked for afterwards, in this case only."""
+    """A hook of the reader has refused a value; where it stands is looked for afterwards."""
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:

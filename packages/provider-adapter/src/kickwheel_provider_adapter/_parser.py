@@ -41,8 +41,9 @@ _STOP_REASONS: Final[Mapping[str, tuple[RecordKind, StopReason]]] = {
 class ResponseParser:
     """Turns the records of one response into chunks and, at the end, into the response (checkpoint 05).
 
-    It reads nothing, waits for nothing and needs no event loop. `request_id` goes into every chunk and into the
-    response; a value that is no string is a `TypeError`, a blank one or one with a lone surrogate a `ValueError`.
+    It reads nothing, waits for nothing and needs no event loop. `request_id` goes into every chunk and
+    into the response; a value that is no string is a `TypeError`, a blank one or one with a lone surrogate
+    a `ValueError`.
 
     After a failure the parser is finished: every later `feed` and `close` raises that same error object.
     """
@@ -73,9 +74,10 @@ class ResponseParser:
     def feed(self, record: object) -> ModelChunk | None:
         """Take the next record, whatever it is.
 
-        Returns the chunk that this record gives, or `None`, which means only that it gives none. Nothing of the
-        record is kept by reference. Raises `FixtureProviderError` with the code of the transition table and
-        `record_index` = the number of records fed before it; `RuntimeError` after a successful `close`.
+        Returns the chunk that this record gives, or `None`, which means only that it gives none. Nothing
+        of the record is kept by reference. Raises `FixtureProviderError` with the code of the transition
+        table and `record_index` = the number of records fed before it; `RuntimeError` after a successful
+        `close`.
         """
         self._refuse_if_over()
         reading = self._read(record)
@@ -91,8 +93,9 @@ class ResponseParser:
     def close(self) -> ModelResponse:
         """Say that the source has ended, and get the response.
 
-        A second `close` returns the same object. Raises `FixtureProviderError` with `PROVIDER_MISSING_TERMINAL`
-        and `record_index` = the number of records fed, when no `response_end` was among them.
+        A second `close` returns the same object. Raises `FixtureProviderError` with
+        `PROVIDER_MISSING_TERMINAL` and `record_index` = the number of records fed, when no `response_end`
+        was among them.
         """
         if self._response is not None:
             return self._response
@@ -133,7 +136,7 @@ class ResponseParser:
                 return Reading(RecordKind.UNKNOWN, fault=f"unknown type {shown(kind)}")
 
     def _read_end(self, record: Record) -> Reading:
-        """Read a `response_end`: id shape, id match, stop reason, usage. Agreement with the calls is the table's."""
+        """Read a `response_end`: id shape, id match, stop reason, usage; the rest is the table's."""
         response_id = record.get("responseId")
         if not is_id(response_id):
             return Reading(RecordKind.END_BAD_ID, fault="responseId must be a string that is not blank")
@@ -196,14 +199,14 @@ class ResponseParser:
 def read_usage(value: object) -> Usage | None:
     """Read a `usage` object, or give `None` when it breaks a rule.
 
-    Each of the two counts stands under exactly one spelling, camel or snake; both at once are refused even when
-    they agree, because nobody could say which one the provider meant.
+    Each of the two counts stands under exactly one spelling, camel or snake; both at once are refused even
+    when they agree, because nobody could say which one the provider meant.
     """
     usage = as_object(value)
     if usage is None:
         return None
-    counts: list[int] = []
     # [solution 05.2]
+    counts: list[int] = []
     for camel, snake in (("inputTokens", "input_tokens"), ("outputTokens", "output_tokens")):
         if camel in usage and snake in usage:
             return None
@@ -211,7 +214,7 @@ def read_usage(value: object) -> Usage | None:
         if not is_count(count):
             return None
         counts.append(count)
-    return Usage(*counts)
+    return Usage(input_tokens=counts[0], output_tokens=counts[1])
     # [/solution]
 
 

@@ -65,7 +65,8 @@ def read_text(record: Record) -> Reading:
 def read_call(record: Record, seen: Container[str]) -> Reading:
     """Read a `tool_call`; `seen` are the call ids of this response so far.
 
-    `freeze_json` makes the one deep copy and proves that the arguments are JSON; nothing is believed before it.
+    `freeze_json` makes the one deep copy and proves that the arguments are JSON; nothing is believed
+    before it.
     """
     call_id, name = record.get("id"), record.get("name")
     if not is_id(call_id):

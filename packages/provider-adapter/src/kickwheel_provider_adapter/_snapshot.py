@@ -26,10 +26,10 @@ class UnsafeValueError(Exception):
 def snapshot(value: object) -> object:
     """Copy a record with everything in it, so that no later change of the original is seen.
 
-    Most records are JSON through and through: they come back frozen, and their arguments need no second copy when
-    they are parsed. The others hold a scalar that JSON cannot (NaN, a huge integer, a lone surrogate); whether that
-    does harm depends on where it stands, which the parser decides. Raises `UnsafeValueError` for anything that is
-    no plain data.
+    Most records are JSON through and through: they come back frozen, and their arguments need no second
+    copy when they are parsed. The others hold a scalar that JSON cannot (NaN, a huge integer, a lone
+    surrogate); whether that does harm depends on where it stands, which the parser decides. Raises
+    `UnsafeValueError` for anything that is no plain data.
     """
     try:
         return freeze_json(value)

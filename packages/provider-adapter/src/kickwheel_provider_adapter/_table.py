@@ -1,8 +1,8 @@
 """The parser's transitions as data: one row a kind of record, one cell a state.
 
-Rules of this file: it decides nothing and inspects nothing. `_records.py` says which kind a record is, this
-table says what that kind means in a state, and `_parser.py` does it. The documentation's diagram and table are
-rendered from here, and a test walks every cell.
+Rules of this file: it decides nothing and inspects nothing. `_records.py` says which kind a record is,
+this table says what that kind means in a state, and `_parser.py` does it. The documentation's diagram and
+table are rendered from here, and a test walks every cell.
 """
 
 from enum import Enum
