@@ -27,7 +27,14 @@ async def start(stream: EventStream[str, int], *events: str) -> "list[asyncio.Fu
 @pytest.mark.criterion("02.B1")
 @pytest.mark.parametrize(
     ("capacity", "error"),
-    [(0, ValueError), (-1, ValueError), (True, TypeError), (False, TypeError), (1.0, TypeError), ("1", TypeError)],
+    [
+        (0, ValueError),
+        (-1, ValueError),
+        (True, TypeError),
+        (False, TypeError),
+        (1.0, TypeError),
+        ("1", TypeError),
+    ],
 )
 def test_a_capacity_is_a_positive_integer(capacity: object, error: type[Exception]) -> None:
     with pytest.raises(error, match="capacity"):

@@ -113,7 +113,14 @@ async def test_without_capacity_any_number_of_events_is_buffered() -> None:
 
 
 def _odd_values() -> list[object]:
-    return [None, False, ValueError("a value"), StopAsyncIteration(), StopIteration(), asyncio.CancelledError()]
+    return [
+        None,
+        False,
+        ValueError("a value"),
+        StopAsyncIteration(),
+        StopIteration(),
+        asyncio.CancelledError(),
+    ]
 
 
 @pytest.mark.criterion("02.07")

@@ -76,7 +76,11 @@ class AbortSignal:
         hold it weakly until it has a callback or a waiter, so one made for a short piece of work leaves
         nothing at a signal that lives long. Costs O(number of sources).
         """
-        return cls(make_any(tuple([signal._state for signal in signals])))
+        try:
+            states = tuple([signal._state for signal in signals])
+        except AttributeError:
+            raise TypeError("any() takes abort signals") from None
+        return cls(make_any(states))
 
     @classmethod
     def timeout(cls, seconds: float) -> "AbortSignal":

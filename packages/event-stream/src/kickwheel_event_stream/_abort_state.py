@@ -9,6 +9,8 @@ from typing import Final, TypeAlias, final
 
 from kickwheel_event_stream._errors import AbortError
 
+_UNRAISABLE: Final = (StopIteration, StopAsyncIteration, asyncio.CancelledError)
+
 Callback: TypeAlias = Callable[[], object]
 
 _turns: Final = itertools.count()
@@ -185,9 +187,8 @@ def as_reason(value: object) -> Exception:
     Stop iterations are wrapped: raised in a coroutine they turn into something else. So are cancellations,
     which are control flow.
     """
-    if isinstance(value, Exception) and not isinstance(
-        value, (StopIteration, StopAsyncIteration, asyncio.CancelledError)
-    ):
+    kinds = type(value).__mro__  # not `isinstance` alone, which believes what a value says of itself
+    if Exception in kinds and isinstance(value, Exception) and not isinstance(value, _UNRAISABLE):
         return value
     return AbortError(value)
 
