@@ -3,9 +3,9 @@
 import asyncio
 import copy
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
-from typing import NamedTuple, assert_never
+from typing import Any, NamedTuple, assert_never, cast
 
 import pytest
 from loop_guard import run
@@ -286,6 +286,10 @@ def fault(make: Callable[..., object], /, *args: object, **fields: object) -> st
     return caught.value.path
 
 
+def pickled(value: object) -> object:
+    return pickle.loads(pickle.dumps(value))
+
+
 def refuses_every_change(value: object, attributes: list[str]) -> None:
     """Try the ordinary routes of changing a value."""
     for name in [*attributes, "something_new"]:
@@ -312,14 +316,13 @@ def describe(message: Message) -> str:
 def outcome(run_result: RunResult) -> str:
     if run_result.status == "completed":
         return run_result.final_text
-    elif run_result.status == "cancelled":
+    if run_result.status == "cancelled":
         return run_result.reason
-    elif run_result.status == "maxSteps":
+    if run_result.status == "maxSteps":
         return str(run_result.max_steps)
-    elif run_result.status == "failed":
+    if run_result.status == "failed":
         return run_result.error.code
-    else:
-        assert_never(run_result)
+    assert_never(run_result)
 
 
 class Pair(NamedTuple):
@@ -332,10 +335,10 @@ class AddTool:
     description = "Add two numbers."
 
     def validate(self, value: object, /) -> ToolValidation[Pair]:
-        if not isinstance(value, dict | JsonObject):
+        if not isinstance(value, Mapping):
             return Invalid("expected an object")
-        left: object = value.get("left")
-        right: object = value.get("right")
+        fields = cast(Mapping[str, object], value)
+        left, right = fields.get("left"), fields.get("right")
         if isinstance(left, int | float) and isinstance(right, int | float):
             return Valid(Pair(left, right))
         return Invalid("expected two numbers")
@@ -443,9 +446,9 @@ class TestEveryRecord:
         given: list[object] = [TextBlock("a")] if make is AssistantMessage else [USER]
         record = make("m", given)
         given.clear()
-        (field,) = (getattr(record, name, None) for name in ("content", "messages") if hasattr(record, name))
-        assert type(field) is tuple
-        assert len(field) == 1
+        field: object = getattr(record, "content" if make is AssistantMessage else "messages")
+        assert isinstance(field, tuple)
+        assert len(cast(tuple[object, ...], field)) == 1
 
     @each_record
     @pytest.mark.criterion("01.41")
@@ -508,7 +511,7 @@ class TestEveryRecord:
 
     @each_record
     @pytest.mark.criterion("01.64")
-    @pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+    @pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, pickled])
     def test_copies_are_equal_and_as_immutable(self, row: Row, again: Callable[[object], object]) -> None:
         record = row.make(**row.fields)
         copied = again(record)
@@ -519,8 +522,7 @@ class TestEveryRecord:
     @each_record
     @pytest.mark.criterion("01.B1")
     def test_cannot_be_built_past_its_constructor(self, row: Row) -> None:
-        kind = row.make
-        assert isinstance(kind, type)
+        kind: Any = row.make
         with pytest.raises(TypeError):
             object.__new__(kind)
         with pytest.raises(TypeError):
@@ -621,11 +623,12 @@ class TestKinds:
 
         advanced: list[int] = []
 
-        def generator() -> object:
+        def generator() -> Iterator[object]:
             advanced.append(1)
             yield USER
 
-        for value in (generator(), iter([USER]), "", {USER}, {}, None, Several([USER]), Couple(USER)):
+        values: list[Any] = [generator(), iter([USER]), "", {USER}, {}, None, Several([USER]), Couple(USER)]
+        for value in values:
             assert fault(ModelRequest, "r", value) == "messages"
         assert advanced == []
 

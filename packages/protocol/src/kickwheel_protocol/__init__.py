@@ -1,4 +1,10 @@
-"""Typed, deeply frozen records, wire form and transcript checks for agent runtimes."""
+"""Typed, deeply frozen records, wire form and transcript checks for agent runtimes.
+
+Every record validates and freezes what it is given, so an instance that exists can be trusted: passing it
+on needs no copy, and a snapshot of it is the same object. Outside data comes in through `freeze_json` and
+the parsers, goes out through `to_wire` and `dump_json`, and `validate_transcript` says what is wrong with
+it without ever raising.
+"""
 
 from ._errors import ProtocolError
 from ._events import (
@@ -108,3 +114,7 @@ __all__ = [
     "to_wire",
     "validate_transcript",
 ]
+
+for _value in [globals()[_name] for _name in __all__]:
+    if getattr(_value, "__module__", "").startswith(f"{__name__}._") and isinstance(_value, type):
+        _value.__module__ = __name__  # the short path, in tracebacks and pickles

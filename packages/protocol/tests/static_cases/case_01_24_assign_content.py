@@ -1,0 +1,7 @@
+"""01.24: content cannot be replaced"""
+
+from kickwheel_protocol import AssistantMessage
+
+
+def check(a: AssistantMessage) -> None:
+    a.content = ()  # !
