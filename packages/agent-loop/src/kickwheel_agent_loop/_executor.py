@@ -84,6 +84,8 @@ class Execution:
                 remove()
                 if not future.done():
                     self._give_up(_unfinished if unfinished is None else unfinished)
+        if future.done():
+            self._raise_if_fatal()
         signal.raise_if_aborted()
         return self._outcome()
         # [/solution]
