@@ -97,10 +97,10 @@ async def _walk(run: Run) -> None:
     while phase is not Phase.DONE:
         try:
             outcome = await _WORK[phase](run)
-        except (KeyboardInterrupt, SystemExit, GeneratorExit):
-            run.stop()  # nobody is left waiting; these three leave the way asyncio lets them
-            raise
         except BaseException as error:
+            if run.must_let_through(error):
+                run.stop()  # nobody is to wait for ever
+                raise
             run.fail(error)
             outcome = Outcome.STOPPED
         phase = TRANSITIONS[phase, outcome]

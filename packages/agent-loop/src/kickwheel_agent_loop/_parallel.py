@@ -18,13 +18,14 @@ class Batch:
     to it are released in order, calls after it are cancelled and waited for.
     """
 
-    __slots__ = ("_calls", "_fatal", "_outcomes", "_run", "_tasks")
+    __slots__ = ("_begun", "_calls", "_fatal", "_outcomes", "_run", "_tasks")
 
     def __init__(self, run: Run, calls: Sequence[ToolCall]) -> None:
         self._run = run
         self._calls = calls
         self._outcomes: list[ToolResultMessage | BaseException | None] = [None] * len(calls)
         self._tasks: list[asyncio.Task[None]] = []
+        self._begun = 0  # tasks begin in the order of the calls
         self._fatal = len(calls)
 
     async def run(self) -> None:
@@ -53,6 +54,7 @@ class Batch:
 
     async def _work(self, position: int) -> None:
         """Run one call and keep what comes of it, as data."""
+        self._begun += 1
         run = self._run
         outcome: ToolResultMessage | BaseException
         try:
@@ -70,6 +72,8 @@ class Batch:
         self._outcomes[position] = outcome
         if isinstance(outcome, BaseException) and not self._run.is_stopped() and position < self._fatal:
             self._fatal = position
-            for later in self._tasks[position + 1 :]:
-                later.cancel()
+            for later in range(position + 1, len(self._tasks)):
+                self._tasks[later].cancel()
+                if later >= self._begun:  # a task cancelled before its first step runs no line of ours
+                    self._outcomes[later] = asyncio.CancelledError()
         self._run.wake()

@@ -204,6 +204,15 @@ class Run:
         else:
             self.finish(self.stopped_result())
 
+    def must_let_through(self, error: BaseException) -> bool:
+        """Tell what leaves the way asyncio lets it: an exit, or the end of a coroutine that is thrown away.
+
+        A `GeneratorExit` while the run's task is at work is one that the model has made up.
+        """
+        if isinstance(error, GeneratorExit):
+            return _current_task() is not self.task
+        return isinstance(error, KeyboardInterrupt | SystemExit)
+
     def break_down(self, error: Exception) -> None:
         """Fail the stream itself: the last resort, for a fault in the loop's own bookkeeping."""
         self.over = True
@@ -405,3 +414,10 @@ class Run:
     async def _drained(self) -> None:
         while self.tasks or self.unfinished:
             await asyncio.wait((*self.tasks, *self.unfinished))
+
+
+def _current_task() -> object:
+    try:
+        return asyncio.current_task()
+    except RuntimeError:  # no loop is running
+        return None
