@@ -98,7 +98,7 @@ async def test_the_failure_is_the_result_at_once_and_comes_after_the_events() ->
     received: list[str] = []
     with pytest.raises(ValueError, match="broken"):
         async for event in stream:
-            received.append(event)  # noqa: PERF401
+            received.append(event)
     assert received == ["A"]
 
 
