@@ -1,15 +1,18 @@
-"""One complete agent run as data: a user's question, a tool call, its result, the answer (checkpoint 00).
+"""One complete agent run as data: a question, a tool call, its result, the answer (checkpoint 00).
 
-Nothing is computed here and nothing runs: the trace is a constant. The later checkpoints replace each step by a real
+No model is called and no tool runs: the trace is a constant. Later checkpoints replace each step by a real
 one and keep this order and these links between identities.
+
+The records protect against accidents: assignment, deletion and new attributes raise. What
+`object.__setattr__` and its like can do to them is nobody's promise.
 """
 
-from typing import ClassVar, Final, Literal, TypeAlias, final
+from typing import ClassVar, Final, Literal, TypeAlias, cast, final
 
 import msgspec
 from msgspec import Struct
 
-from kickwheel_protocol import JsonObject, freeze_json, thaw_json
+from kickwheel_protocol import JsonObject, thaw_json
 
 
 class _Record(Struct, frozen=True, gc=False, rename="camel"):
@@ -117,31 +120,51 @@ class PrologueRun(_Record, frozen=True):
 
     def to_wire(self) -> dict[str, object]:
         """Return the run as plain built-ins: camelCase keys, a fresh value at each call. O(size)."""
-        return thaw_json(msgspec.to_builtins(self))
+        plain: object = msgspec.to_builtins(self)
+        return cast(dict[str, object], thaw_json(plain))
+
+
+def _build_events() -> tuple[PrologueEvent, ...]:
+    """Write down what happened. One variable holds the call's id, so that call and result cannot drift
+    apart.
+    """
+    # [solution 00.1]
+    call_id = "call-add-001"
+    return (
+        UserMessageAccepted(0, "What is 20 + 22?"),
+        ModelStreamOpened(1, "model-stream-001"),
+        ToolCallCompleted(2, call_id, "add", JsonObject({"left": 20, "right": 22})),
+        ToolExecutionStarted(3, call_id, "add"),
+        ToolResultAppended(4, call_id, 42),
+        ModelStreamOpened(5, "model-stream-002"),
+        FinalTextCompleted(6, "The sum is 42."),
+        AgentEnded(7, "completed"),
+    )
+    # [/solution]
+
+
+def _sum_up(events: tuple[PrologueEvent, ...]) -> PrologueResult:
+    """Say what the run came to: its last event's status, and the text that the model finished with."""
+    # [solution 00.2]
+    ended = next(event for event in events if event.type == "agent_ended")
+    answer = next(event for event in events if event.type == "final_text_completed")
+    return PrologueResult(ended.status, answer.text)
+    # [starter]
+    # return PrologueResult("completed", f"{len(events)} events, but what was the answer?")
+    # [/solution]
 
 
 def _build_run() -> PrologueRun:
-    call_id = "call-add-001"
-    tool = "add"
-    answer = "The sum is 42."
-    arguments = freeze_json({"left": 20, "right": 22})
-    assert type(arguments) is JsonObject
-    events: tuple[PrologueEvent, ...] = (
-        UserMessageAccepted(0, "What is 20 + 22?"),
-        ModelStreamOpened(1, "model-stream-001"),
-        ToolCallCompleted(2, call_id, tool, arguments),
-        ToolExecutionStarted(3, call_id, tool),
-        ToolResultAppended(4, call_id, 42),
-        ModelStreamOpened(5, "model-stream-002"),
-        FinalTextCompleted(6, answer),
-        AgentEnded(7, "completed"),
-    )
-    return PrologueRun(events, PrologueResult("completed", answer))
+    events = _build_events()
+    return PrologueRun(events, _sum_up(events))
 
 
-_RUN: Final = _build_run()
+_kept: Final[dict[str, PrologueRun]] = {}
 
 
 def run_prologue() -> PrologueRun:
-    """Return the trace: the same deeply immutable object at every call (checkpoint 00)."""
-    return _RUN
+    """Return the trace: the same deeply immutable object at every call, from whatever thread (checkpoint
+    00).
+    """
+    run = _kept.get("run")
+    return run if run is not None else _kept.setdefault("run", _build_run())
