@@ -148,10 +148,17 @@ class Plugin:
                 task_marks=len(list(item.iter_markers("task"))),
                 criteria=[str(line) for mark in item.iter_markers("criterion") for line in mark.args],
                 outcome=report.outcome,
-                message=_message(call) if failed else "",
+                message=self._message_of(call) if failed else "",
                 frames=self._frames(call) if failed else [],
             )
         return report
+
+    def _message_of(self, call: pytest.CallInfo[None]) -> str:
+        """What failed; an attempt to connect comes first, whatever else broke because of it."""
+        message = _message(call)
+        if self._guard.attempts and OFFLINE_RULE not in message:
+            return f"{OFFLINE_RULE} (tried: {self._guard.attempts[0]})\n{message}"
+        return message
 
     def pytest_exception_interact(
         self, node: pytest.Item | pytest.Collector, call: pytest.CallInfo[Any]
