@@ -81,7 +81,8 @@ def _generated(options: Options) -> None:
 
 def _mkdocs(options: Options, lang: Lang) -> None:
     out = options.out if lang == "en" else options.out / "vi"
-    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(out)]
+    # not --quiet: it would drop the warnings before --strict can count them
+    command = [sys.executable, "-m", "mkdocs", "build", "--site-dir", str(out)]
     config = None
     if options.draft:
         command += ["--no-strict", "--config-file", "-"]
@@ -97,11 +98,15 @@ def _mkdocs(options: Options, lang: Lang) -> None:
         check=False,
         env=environment(options.out),
     )
-    if done.returncode or (done.stderr.strip() and not options.draft):
+    if done.returncode:
         name = "English" if lang == "en" else "Vietnamese"
-        raise StepError(f"{name}: {(done.stdout + done.stderr).strip()}")
-    if options.draft and done.stderr.strip():
-        print(done.stderr.strip(), file=sys.stderr)
+        raise StepError(f"{name}: {_without_information(done.stdout + done.stderr)}")
+    if options.draft and not options.quiet:
+        print(_without_information(done.stderr), file=sys.stderr)
+
+
+def _without_information(text: str) -> str:
+    return "\n".join(row for row in text.split("\n") if row.strip() and not row.startswith("INFO"))
 
 
 def environment(out: Path) -> dict[str, str]:
@@ -155,5 +160,5 @@ def _existing(entries: list[object], exists: Callable[[str], bool]) -> list[obje
 def _finish(options: Options) -> None:
     try:
         finish.finish(Site(options.root), options.out, site_urls())
-    except finish.FinishError as error:
+    except (finish.FinishError, OSError) as error:
         raise StepError(f"finishing: {error}") from error

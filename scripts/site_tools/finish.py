@@ -50,7 +50,7 @@ def finish(site: Site, out: Path, urls: Mapping[Lang, str]) -> None:
         text = page.named_dialog(text)
         text = page.local_links(text)
         text = rewrite_article(text, lambda match, page=page: page.cited(match, contract))
-        if lang == "vi" and page.source() in stale:
+        if lang == "vi" and stale.intersection(page.sources()):
             text = page.stale_box(text)
         file.write_text(text, "utf-8", newline="\n")
     fold_search(out / "vi" / "search" / "search_index.json")
@@ -92,15 +92,13 @@ class _Html:
         self.out, self.file, self.lang, self.urls = out, file, lang, urls
         self.folder = file.parent.relative_to(out).as_posix()
 
-    def source(self) -> str:
-        """The page's path under its docs folder, or an empty text."""
-        inner = (
-            self.folder.removeprefix("vi").strip("/") if self.lang == "vi" else self.folder.removeprefix(".")
-        )
-        for path in (f"{inner}.md", f"{inner}/index.md".lstrip("/")):
-            if self.file.name == "index.html" and path.strip("/") != ".md":
-                return path if path == f"{inner}.md" else "index.md"
-        return ""
+    def sources(self) -> tuple[str, ...]:
+        """The paths under the docs folder that can have become this page."""
+        inner = self.folder.removeprefix("vi").removeprefix("/") if self.lang == "vi" else self.folder
+        inner = inner.removeprefix(".")
+        if self.file.name != "index.html":
+            return ()
+        return (f"{inner}.md", f"{inner}/index.md") if inner else ("index.md",)
 
     def relative(self, target: str) -> str:
         """A link from this page to a place in the site, given from the English root."""

@@ -32,11 +32,13 @@ GENERATORS: dict[str, Callable[[Site], dict[str, str]]] = {
 }
 
 
-def everything(site: Site) -> tuple[dict[str, str], list[Fault]]:
+def everything(site: Site, only: str | None = None) -> tuple[dict[str, str], list[Fault]]:
     """Path to text of each generated file; a fault for each generator that could not run."""
     files: dict[str, str] = {}
     faults: list[Fault] = []
     for name, make in GENERATORS.items():
+        if only is not None and name != only:
+            continue
         try:
             files.update(make(site))
         except Exception as error:  # a half-written source must be named, whatever it raises
@@ -46,9 +48,9 @@ def everything(site: Site) -> tuple[dict[str, str], list[Fault]]:
     return files, faults
 
 
-def differences(site: Site) -> list[Fault]:
-    """A fault for each generated file that is missing, different or no longer made."""
-    files, faults = everything(site)
+def differences(site: Site, only: str | None = None) -> list[Fault]:
+    """A fault for each generated file that is missing, different or no longer made: all, or one generator's."""
+    files, faults = everything(site, only)
     for path, text in sorted(files.items()):
         file = site.root / path
         if not file.exists():
@@ -56,7 +58,7 @@ def differences(site: Site) -> list[Fault]:
         elif file.read_bytes() != text.encode("utf-8"):
             line = _first_difference(file.read_text("utf-8"), text)
             faults.append(Fault("generated", path, line, f"is not current; run: {COMMAND}"))
-    if not faults:
+    if not faults and only is None:
         faults += [
             Fault("generated", path, 0, f"nothing makes this file; run: {COMMAND}")
             for path in _left(site, files)
