@@ -44,7 +44,7 @@ def test_an_exception_is_the_reason_as_it_is(error: Exception) -> None:
     assert controller.signal.reason is error
 
 
-class Both(ValueError, asyncio.CancelledError):
+class BothError(ValueError, asyncio.CancelledError):
     """An error that is a cancellation as well."""
 
 
@@ -65,7 +65,7 @@ WRAPPED: list[object] = [
     SystemExit(),
     StopIteration(),
     StopAsyncIteration(),
-    Both(),
+    BothError(),
     Pretender(),
 ]
 
@@ -196,7 +196,11 @@ def test_an_error_of_a_callback_without_a_loop_goes_to_the_unraisable_hook_once(
     error = ValueError("callback")
     heard: list[BaseException | None] = []
     runs: list[str] = []
-    monkeypatch.setattr(sys, "unraisablehook", lambda args: heard.append(args.exc_value))
+
+    def hear(args: "sys.UnraisableHookArgs") -> None:
+        heard.append(args.exc_value)
+
+    monkeypatch.setattr(sys, "unraisablehook", hear)
     controller.signal.add_callback(_raiser(error))
     controller.signal.add_callback(lambda: runs.append("other"))
     controller.abort()

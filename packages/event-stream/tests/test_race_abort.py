@@ -165,8 +165,6 @@ async def test_the_abort_wins_a_tie(abort_first: bool, lost: object) -> None:
         act()
     await asyncio.wait([race])
     assert race.exception() is controller.signal.reason
-    del future
-    gc.collect()
 
 
 @pytest.mark.criterion("02.A33")

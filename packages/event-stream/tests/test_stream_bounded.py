@@ -18,8 +18,8 @@ def bounded(capacity: int = 2, *events: str) -> EventStream[str, int]:
     return stream
 
 
-async def start(stream: EventStream[str, int], *events: str) -> "list[asyncio.Future[None]]":
-    sends = [asyncio.ensure_future(stream.send(event)) for event in events]
+async def start(stream: EventStream[str, int], *events: str) -> list[asyncio.Task[None]]:
+    sends = [asyncio.create_task(stream.send(event)) for event in events]
     await turn()
     return sends
 

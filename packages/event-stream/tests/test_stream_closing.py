@@ -140,8 +140,12 @@ class Awaits:
         return self.future.__await__()
 
 
+def _itself(future: "asyncio.Future[int]") -> "asyncio.Future[int]":
+    return future
+
+
 @pytest.mark.criterion("02.W3")
-@pytest.mark.parametrize("wrap", [lambda future: future, Awaits], ids=["future", "awaitable"])
+@pytest.mark.parametrize("wrap", [_itself, Awaits], ids=["future", "awaitable"])
 async def test_any_awaitable_of_the_hook_is_awaited(
     wrap: "Callable[[asyncio.Future[int]], Awaitable[int]]",
 ) -> None:
@@ -177,10 +181,10 @@ async def test_the_producer_has_cleaned_up_and_no_task_is_left() -> None:
 @pytest.mark.criterion("02.W4")
 async def test_a_hook_may_return_the_producer_it_has_cancelled() -> None:
     gate = asyncio.Event()
-    producer = asyncio.ensure_future(gate.wait())
+    producer: asyncio.Task[object] = asyncio.create_task(gate.wait())
     await turn()
 
-    def stop() -> "asyncio.Future[bool]":
+    def stop() -> asyncio.Task[object]:
         producer.cancel()
         return producer
 

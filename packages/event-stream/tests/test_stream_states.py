@@ -1,4 +1,4 @@
-"""The state tables are what the code does: every operation in every state, every happening for every iterator."""
+"""The state tables are what the code does, cell by cell."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

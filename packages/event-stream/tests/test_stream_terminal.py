@@ -5,7 +5,6 @@ import gc
 import traceback
 import weakref
 from collections.abc import Callable
-from typing import NoReturn
 
 import pytest
 
@@ -111,9 +110,9 @@ async def test_every_waiting_read_and_the_result_raise_the_same_failure() -> Non
     result = asyncio.ensure_future(stream.result)
     await turn()
     stream.fail(error)
-    outcomes = await asyncio.gather(*waiting, result, return_exceptions=True)
-    assert len(outcomes) == 4
-    assert all(outcome is error for outcome in outcomes)
+    await asyncio.wait([*waiting, result])
+    assert [read.exception() is error for read in waiting] == [True] * 3
+    assert result.exception() is error
 
 
 @pytest.mark.criterion("02.16", "02.64")
@@ -192,10 +191,13 @@ async def test_everybody_gets_the_same_result_however_it_is_awaited() -> None:
     async def wait() -> object:
         return await stream.result
 
-    early = [
+    async def together() -> object:
+        return await asyncio.gather(stream.result, kept, kept)
+
+    early: list[asyncio.Future[object]] = [
         asyncio.ensure_future(wait()),
         asyncio.ensure_future(wait()),
-        asyncio.gather(stream.result, kept, kept),
+        asyncio.ensure_future(together()),
         asyncio.ensure_future(asyncio.wait_for(stream.result, 5)),
     ]
     await turn()
@@ -269,7 +271,7 @@ async def test_a_stop_iteration_as_failure_never_looks_like_an_end(kind: type[Ex
         assert caught.value.__cause__ is original
 
 
-class Both(ValueError, asyncio.CancelledError):
+class BothError(ValueError, asyncio.CancelledError):
     """An ordinary error that is a cancellation as well."""
 
 
@@ -291,7 +293,7 @@ BAD_FAILURES = [
     pytest.param(SystemExit(), marks=pytest.mark.criterion("02.58")),
     pytest.param(GeneratorExit(), marks=pytest.mark.criterion("02.58")),
     pytest.param(BaseExceptionGroup("", [KeyboardInterrupt()]), marks=pytest.mark.criterion("02.58")),
-    pytest.param(Both(), marks=pytest.mark.criterion("02.58")),
+    pytest.param(BothError(), marks=pytest.mark.criterion("02.58")),
 ]
 
 
@@ -316,16 +318,16 @@ async def test_the_traceback_of_a_failure_does_not_grow() -> None:
     error = fail_from_somewhere()
     stream = failed(error)
     lengths: list[int] = []
+    same: list[bool] = []
     for _ in range(50):
         for observe in (stream.result, anext(aiter(stream))):
             try:
                 await observe
             except ValueError as caught:
-                assert caught is error
+                same.append(caught is error)
             lengths.append(len(traceback.extract_tb(error.__traceback__)))
-    assert len(lengths) == 100
+    assert same == [True] * 100
     assert lengths[-1] <= lengths[9]
-    assert traceback.extract_tb(error.__traceback__)[-1].name != "fail_from_somewhere" or lengths[0] >= 1
 
 
 @pytest.mark.criterion("02.60")
@@ -376,33 +378,26 @@ async def test_a_settled_stream_and_its_iterator_die(error: Exception | None) ->
     assert [reference() for reference in references] == [None, None]
 
 
-class Prickly(Exception):
+class PricklyError(Exception):
     """Every look at it raises."""
 
-    def _refuse(self) -> NoReturn:
+    def __eq__(self, other: object) -> bool:
         raise AssertionError("the error was looked at")
 
-    def __eq__(self, other: object) -> bool:
-        self._refuse()
-
     def __hash__(self) -> int:
-        self._refuse()
+        raise AssertionError("the error was looked at")
 
     def __str__(self) -> str:
-        self._refuse()
+        raise AssertionError("the error was looked at")
 
     def __bool__(self) -> bool:
-        self._refuse()
+        raise AssertionError("the error was looked at")
 
 
 @pytest.mark.criterion("02.66")
 async def test_a_failure_arrives_by_identity() -> None:
-    error = Prickly()
+    error = PricklyError()
     stream = failed(error)
     for observe in (stream.result, anext(aiter(stream))):
-        try:
-            await observe
-        except Prickly as caught:
-            assert caught is error
-        else:
-            pytest.fail("nothing was raised")
+        (outcome,) = await asyncio.gather(observe, return_exceptions=True)
+        assert outcome is error

@@ -38,7 +38,7 @@ def test_each_misuse_is_an_error(tmp_path: Path) -> None:
     text = (CASES / "stream_types_refused.py").read_text("utf-8")
     marked = [number for number, line in enumerate(text.splitlines(), 1) if line.endswith("# refused")]
     assert len(marked) == 5
-    assert [line for line, severity in checked("stream_types_refused.py", tmp_path)] == marked
+    assert [line for line, _severity in checked("stream_types_refused.py", tmp_path)] == marked
 
 
 @pytest.mark.criterion("02.D3")

@@ -16,10 +16,9 @@ _CLOSED_ERROR: Final = "StreamClosedError"
 _BUSY_ERROR: Final = "StreamBusyError"
 
 
-def _row(*outcomes: str) -> tuple[str, str, str]:
+def _row(first: str, second: str | None = None, third: str | None = None) -> tuple[str, str, str]:
     """Make one row: an outcome for each of three states; a single one is that of all three."""
-    first, second, third = outcomes if len(outcomes) > 1 else outcomes * 3
-    return (first, second, third)
+    return (first, first if second is None else second, first if third is None else third)
 
 
 OPERATIONS: Final[Mapping[str, tuple[str, str, str]]] = MappingProxyType(
