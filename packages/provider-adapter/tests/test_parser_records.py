@@ -275,8 +275,8 @@ async def test_a_usage_that_could_answer_for_itself_is_refused() -> None:
         return 1
 
     for usage in values(
-        defaultdict(factory),
-        defaultdict[str, object](factory, USAGE),
+        defaultdict[str, int](factory),
+        defaultdict[str, int](factory, USAGE),
         MissingDict(),
         TrappedDict(),
         Trapped(),

@@ -20,6 +20,10 @@ __all__ = [
     "fixture_schema",
 ]
 
+for _public in (FixtureProviderAdapter, FixtureProviderError, ResponseParser, fixture_schema):
+    _public.__module__ = __name__  # the short path, in tracebacks, reprs and pickles
+del _public
+
 
 def __getattr__(name: str) -> object:
     """Load the dialects when somebody asks for them: most users play finished fixtures."""

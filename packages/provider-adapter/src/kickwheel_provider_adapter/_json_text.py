@@ -26,7 +26,7 @@ def parse_json(data: bytes) -> object:
     except RecursionError:
         fault, position = "nested too deeply", _deepest(text)
     except _RefusedError:
-        fault, position = next(_faults(text))
+        fault, position = next(_faults(text), ("a value that JSON cannot hold", 0))
     raise json.JSONDecodeError(fault, text, position)
 
 

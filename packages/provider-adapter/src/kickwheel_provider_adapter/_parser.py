@@ -119,8 +119,8 @@ class ResponseParser:
         if fields is None:
             return Reading(RecordKind.UNREADABLE, fault="not an object with string keys")
         kind = fields.get("type")
-        if type(kind) is not str or is_blank(kind):
-            return Reading(RecordKind.UNREADABLE, fault="type must be a string that is not blank")
+        if type(kind) is not str:
+            return Reading(RecordKind.UNREADABLE, fault="type must be a string")
         match kind:
             case "text_delta":
                 return read_text(fields)
@@ -132,6 +132,8 @@ class ResponseParser:
                 return self._read_end(fields)
             case "transport_error":
                 return read_transport_error(fields)
+            case _ if is_blank(kind):
+                return Reading(RecordKind.UNREADABLE, fault="type must not be blank")
             case _:
                 return Reading(RecordKind.UNKNOWN, fault=f"unknown type {shown(kind)}")
 
@@ -153,20 +155,18 @@ class ResponseParser:
 
     def _take(self, reading: Reading) -> ModelChunk | None:
         """Keep what an accepted record holds."""
-        match reading.value:
-            case TextBlock(text=text) as block:
-                self._blocks.append(block)
-                return TextDeltaChunk(self._request_id, text)
-            case ToolCall(id=call_id) as call:
-                self._blocks.append(call)
-                self._call_ids.add(call_id)
-                return ToolCallChunk(self._request_id, call)
-            case Started(response_id=response_id):
-                self._response_id = response_id
-            case Ended() as ended:
-                self._ended = ended
-            case _:
-                pass
+        value = reading.value
+        if isinstance(value, TextBlock):
+            self._blocks.append(value)
+            return TextDeltaChunk(self._request_id, value.text)
+        if isinstance(value, ToolCall):
+            self._blocks.append(value)
+            self._call_ids.add(value.id)
+            return ToolCallChunk(self._request_id, value)
+        if isinstance(value, Started):
+            self._response_id = value.response_id
+        elif isinstance(value, Ended):
+            self._ended = value
         return None
 
     def _refuse_if_over(self) -> None:

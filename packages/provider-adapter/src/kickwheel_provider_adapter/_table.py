@@ -11,7 +11,15 @@ from typing import Final, NamedTuple, TypeAlias
 from ._errors import FixtureProviderErrorCode
 
 
-class ParserState(Enum):
+class _Named(Enum):
+    """An enumeration that is looked up for every record of every stream."""
+
+    __hash__ = (
+        object.__hash__
+    )  # a member is one object for ever; the inherited hash is computed from its name
+
+
+class ParserState(_Named):
     """Where one response stands. The value is the name that the documentation uses."""
 
     BEFORE_START = "S0"
@@ -30,7 +38,7 @@ STATES: Final = (
 """The columns of the table, in order. `CLOSED` takes no more records and has no column."""
 
 
-class RecordKind(Enum):
+class RecordKind(_Named):
     """What a record is, or what happens in place of one. The value is the row's label."""
 
     UNREADABLE = "not an object, uninspectable, bad type"
