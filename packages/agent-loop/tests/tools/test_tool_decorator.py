@@ -26,6 +26,7 @@ from kickwheel_protocol import (
     ToolResultMessage,
     Valid,
     freeze_json,
+    thaw_json,
 )
 
 AnyDefinition = ToolDefinition[Any, Any]
