@@ -102,9 +102,8 @@ def open_stream(run: Run, request: ModelRequest) -> OpenStream:
         stream: object = run.options.stream(request, run.controller.signal)
     except BaseException as error:
         raise raised_by_model(run, error) from None
-    if type(stream) is not EventStream:
-        _check_shape(stream)
-    return OpenStream(run, cast("object", stream))
+    _check_shape(stream)
+    return OpenStream(run, stream)
 
 
 def raised_by_model(run: Run, error: BaseException) -> BaseException:
@@ -119,6 +118,8 @@ def raised_by_model(run: Run, error: BaseException) -> BaseException:
 
 
 def _check_shape(stream: object) -> None:
+    if type(stream) is EventStream:
+        return
     if is_awaitable(stream):
         let_go(stream)
         raise ModelProtocolError("the model gave an awaitable in place of a stream")

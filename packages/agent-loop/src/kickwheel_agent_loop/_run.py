@@ -413,7 +413,8 @@ class Run:
 
     async def _drained(self) -> None:
         while self.tasks or self.unfinished:
-            await asyncio.wait((*self.tasks, *self.unfinished))
+            pending: list[asyncio.Future[object] | asyncio.Task[None]] = [*self.tasks, *self.unfinished]
+            await asyncio.wait(pending)
 
 
 def _current_task() -> object:

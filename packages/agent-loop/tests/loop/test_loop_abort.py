@@ -10,6 +10,7 @@ from loop_doubles import (
     FakeModel,
     FakeStream,
     Gate,
+    add,
     answers,
     call,
     chunks_of,
@@ -151,7 +152,7 @@ class GeneratorStream(FakeStream):
         finally:
             self.log.append("finally")
 
-    def __aiter__(self) -> AsyncGenerator[object, None]:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride] - the double is loose on purpose
+    def __aiter__(self) -> AsyncGenerator[object, None]:  # pyright: ignore[reportIncompatibleMethodOverride] - the double is loose on purpose
         return self.generator
 
 
@@ -169,7 +170,6 @@ async def test_a_generator_at_work_is_cancelled_and_closed_when_it_lets_go(stubb
     gate.open()
     await turns()
     assert stream.log == ["finally"]
-    assert stream.generator.ag_running is False
     assert stream.left == 1
 
 
@@ -403,7 +403,7 @@ class AbortsOn(FakeStream):
             self.controller.abort()
         return await super().__aenter__()
 
-    def __aiter__(self) -> "AbortsOn":  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride] - as above
+    def __aiter__(self) -> "AbortsOn":  # pyright: ignore[reportIncompatibleMethodOverride] - as above
         if self.where == "iterate":
             self.controller.abort()
         return self
@@ -591,7 +591,7 @@ async def test_at_whatever_look_the_abort_is_seen_a_consistent_prefix_was_told()
     look = 0
     while True:
         signal, model = FlipsAt(look), FakeModel(answers(ADD), answers("done"))
-        events, result = await collect(begin(model, signal, add=lambda _a, _c: 42))
+        events, result = await collect(begin(model, signal, add=add))
         if result.status == "completed":
             assert told(events) == " ".join(full)
             break
@@ -640,7 +640,7 @@ async def test_a_signal_that_calls_back_at_once_is_followed() -> None:
     assert signal.callbacks == []
 
 
-@pytest.mark.criterion("07.83", "07.C5")
+@pytest.mark.criterion("07.83")
 async def test_a_task_group_inside_a_tool_is_cancelled_as_a_whole() -> None:
     controller, gates = AbortController(), [Gate(), Gate()]
 

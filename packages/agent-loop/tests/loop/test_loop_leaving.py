@@ -533,7 +533,7 @@ async def test_a_model_that_is_an_async_iterator_of_its_own_kind_is_stopped_too(
 
     class Bare:
         def __aiter__(self) -> AsyncIterator[object]:
-            return self  # type: ignore[return-value]  # pyright: ignore[reportReturnType] - bare on purpose
+            return self  # pyright: ignore[reportReturnType] - bare on purpose
 
         async def __anext__(self) -> object:
             await gate.wait()

@@ -102,7 +102,7 @@ async def test_a_model_that_raises_in_the_call_gives_the_text_of_its_error() -> 
 @pytest.mark.criterion("07.45")
 async def test_a_read_that_raises_without_being_awaited_gives_the_text_of_its_error() -> None:
     class Stream(FakeStream):
-        def __anext__(self) -> Awaitable[object]:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride] - loose on purpose
+        def __anext__(self) -> Awaitable[object]:  # pyright: ignore[reportIncompatibleMethodOverride] - loose on purpose
             raise ValueError("no read")
 
     await offline(lambda _request, _signal: Stream([], []), "no read")
@@ -208,16 +208,17 @@ def no_stream(kind: str) -> object:
     async def agenerate() -> AsyncIterator[int]:
         yield 1
 
-    return {
+    kinds: dict[str, object] = {
         "None": None,
-        "list": [],
+        "list": list[object](),
         "generator": generate(),
         "no-aiter": NoIterator(),
         "no-result": NoResult(),
         "async-generator": agenerate(),
         "class": FakeStream,
         "text": "hi",
-    }[kind]
+    }
+    return kinds[kind]
 
 
 @pytest.mark.criterion("07.47")
@@ -628,7 +629,7 @@ class Raises(FakeStream):
 class Synchronous(FakeStream):
     """Closing it is no coroutine."""
 
-    def aclose(self) -> None:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride] - loose on purpose
+    def aclose(self) -> None:  # pyright: ignore[reportIncompatibleMethodOverride] - loose on purpose
         self.closed += 1
 
 

@@ -69,7 +69,7 @@ async def told_so_far(run_events: list[AgentEvent]) -> str:
 
 def reading(run: object, into: list[AgentEvent]) -> asyncio.Task[None]:
     async def read() -> None:
-        async for event in run:  # type: ignore[attr-defined]  # pyright: ignore[reportGeneralTypeIssues, reportUnknownVariableType] - a run
+        async for event in run:  # pyright: ignore[reportGeneralTypeIssues, reportUnknownVariableType] - a run
             into.append(event)  # pyright: ignore[reportUnknownArgumentType] - as above
 
     return asyncio.ensure_future(read())

@@ -44,7 +44,7 @@ THREE = [call(number) for number in (1, 2, 3)]
 
 @pytest.mark.criterion("07.54")
 async def test_calls_with_the_stop_reason_stop_are_never_a_silent_completion() -> None:
-    """Row 7: the loop elsewhere looked at the stop reason only, ran none of the calls and reported success."""
+    """Row 7: a loop looked at the stop reason only, ran none of the calls and reported success."""
 
     def answer(request: ModelRequest, _signal: Signal) -> FakeStream:
         message = AssistantMessage("assistant-001", [TextBlock("I will. "), *THREE])

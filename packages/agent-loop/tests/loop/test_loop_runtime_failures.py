@@ -130,7 +130,7 @@ async def test_an_odd_exception_of_a_model_is_a_failure_of_the_run(
                 raise kind("odd")
             return self
 
-        def __aiter__(self) -> "Stream":  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride] - loose on purpose
+        def __aiter__(self) -> "Stream":  # pyright: ignore[reportIncompatibleMethodOverride] - loose on purpose
             if where == "iterate":
                 raise kind("odd")
             return self
@@ -141,7 +141,7 @@ async def test_an_odd_exception_of_a_model_is_a_failure_of_the_run(
             return await super().__anext__()
 
         @property
-        def result(self) -> Awaitable[object]:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride] - as above
+        def result(self) -> Awaitable[object]:  # pyright: ignore[reportIncompatibleMethodOverride] - as above
             if where == "result":
                 raise kind("odd")
             return self._later()

@@ -2,7 +2,6 @@
 
 import asyncio
 import dataclasses
-from collections.abc import Callable
 from typing import cast
 
 import pytest
@@ -29,6 +28,7 @@ from kickwheel_protocol import (
     JsonObject,
     Message,
     ModelRequest,
+    RunFinished,
     Signal,
     TextBlock,
     ToolCall,
@@ -120,7 +120,9 @@ async def test_events_and_result_come_in_one_value() -> None:
     events, result = await collect(start(FakeModel(answers(ADD), answers("ok")), max_steps=2))
     assert trace == RunTrace(tuple(events), result)
     assert type(trace.events) is tuple
-    assert trace.result is trace.events[-1].result  # type: ignore[union-attr]  # pyright: ignore[reportAttributeAccessIssue] - the last one is run.finished
+    last = trace.events[-1]
+    assert isinstance(last, RunFinished)
+    assert trace.result is last.result
     with pytest.raises(dataclasses.FrozenInstanceError):
         setattr(trace, "result", None)  # noqa: B010 - the checker knows that it is read-only
 
@@ -132,7 +134,7 @@ async def test_every_option_is_passed_on() -> None:
     trace = await run_to_end(
         messages=[USER],
         model=model,
-        tools=[tools(add=add).get("add")],  # type: ignore[list-item]  # pyright: ignore[reportArgumentType] - it is there
+        tools=[tools(add=add).get("add")],  # pyright: ignore[reportArgumentType] - it is there
         max_steps=2,
         signal=controller.signal,
         request_sequence_start=7,
@@ -214,11 +216,8 @@ async def test_a_run_at_all_its_limits_buffers_the_number_of_events_that_follows
         max_model_blocks_per_step=5,
     )
     rounds = [answers(*[call(5 * step + number) for number in range(5)]) for step in range(3)]
-    kinds = cast("Callable[..., object]", run_agent_loop)
-    run = kinds(
+    run = run_agent_loop(
         messages=[USER] * 4, model=FakeModel(*rounds), tools=tools(add=add), max_steps=3, limits=limits
     )
-    result = await run.result  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType, reportUnknownMemberType] - a run
-    assert result.status == "maxSteps"  # pyright: ignore[reportUnknownMemberType] - as above
-    events = [event async for event in run]  # type: ignore[attr-defined]  # pyright: ignore[reportGeneralTypeIssues, reportUnknownVariableType] - as above
-    assert len(events) == largest(limits)  # pyright: ignore[reportUnknownArgumentType] - as above
+    assert (await run.result).status == "maxSteps"
+    assert len([event async for event in run]) == largest(limits)

@@ -1,6 +1,6 @@
 """What a run owns from the call on, and with which transcripts it begins."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import cast
 
 import pytest
@@ -201,12 +201,13 @@ async def test_4096_messages_are_accepted_and_4097_are_not() -> None:
 
 
 class LyingList(list[UserMessage]):
-    """Says that it is empty, and fails when it is used."""
+    """Every method that a look at it would call fails the test."""
 
     def __len__(self) -> int:
-        raise AssertionError("a method was called")
+        raise AssertionError("its length was asked for")
 
-    __iter__ = __getitem__ = __bool__ = cast("Callable[..., object]", __len__)  # type: ignore[assignment]
+    def __iter__(self) -> Iterator[UserMessage]:
+        raise AssertionError("it was iterated")
 
 
 def generated() -> object:
