@@ -23,6 +23,22 @@ def _nothing() -> None:
 
 
 @final
+class _Waiter(asyncio.Future[None]):
+    """What the caller waits on. A cancellation is passed on inside `Task.cancel`, as if the executor itself
+    were awaited: a loop that cancels both, as it does when it shuts down, interrupts the executor once.
+    """
+
+    def __init__(self, tell: Callable[[], None]) -> None:
+        super().__init__(loop=asyncio.get_running_loop())
+        self._tell = tell
+
+    def cancel(self, msg: object = None) -> bool:
+        """Pass it on, and wake the caller."""
+        self._tell()
+        return super().cancel(msg)
+
+
+@final
 class Execution:
     """One executor at work. Its error is kept as data, so none is ever reported as never retrieved.
 
@@ -48,7 +64,7 @@ class Execution:
         self._error: BaseException | None = None
         self._started = self._stopping = self._given_up = False
         self.caller_cancelled = False
-        self._waiter: asyncio.Future[None] | None = None
+        self._waiter: _Waiter | None = None
         future = as_future(awaitable)
         if future is None:
             future = self._begin()
@@ -69,7 +85,7 @@ class Execution:
         # [solution 06.4]
         future = self._future
         if self._error is None and not future.done():
-            waiter = self._waiter = asyncio.get_running_loop().create_future()
+            waiter = self._waiter = _Waiter(self.tell)
             future.add_done_callback(self._ended)
             remove: Callable[[], object] = _nothing
             try:
@@ -77,6 +93,7 @@ class Execution:
                 await waiter
             except asyncio.CancelledError:
                 self.caller_cancelled = True
+                self.tell()
                 await self._end()
                 self._raise_if_fatal()
                 raise
@@ -90,34 +107,35 @@ class Execution:
         return self._outcome()
         # [/solution]
 
-    def stop(self) -> None:
-        """Tell the executor to stop, once, and wake the caller: what an abort does."""
+    def tell(self) -> None:
+        """Tell the executor to stop, once."""
         # [solution 06.4]
         if not self._stopping:
             self._stopping = True
-            self._cancel_once()
+            self._future.cancel()
+        # [/solution]
+
+    def stop(self) -> None:
+        """Tell the executor to stop and wake the caller: what an abort does.
+
+        An executor that was cancelled by somebody else, as by a loop that shuts down, is left to its cleanup.
+        """
+        # [solution 06.4]
+        future = self._future
+        if not (isinstance(future, asyncio.Task) and future.cancelling()):
+            self.tell()
         self._wake()
         # [/solution]
 
     async def _end(self) -> None:
-        """Tell the executor to stop, again at each further cancellation of the caller, until it has ended."""
+        """Wait until the executor has ended; each further cancellation of the caller reaches it too."""
         # [solution 06.4]
-        self._stopping = True
-        self._cancel_once()
         while not self._future.done():
             try:
                 await asyncio.wait((self._future,))
             except asyncio.CancelledError:
                 self._future.cancel()
         # [/solution]
-
-    def _cancel_once(self) -> None:
-        """Cancel, unless that was done already, as by a loop that shuts down: a second cancellation would hit
-        the executor's own cleanup.
-        """
-        future = self._future
-        if not (isinstance(future, asyncio.Task) and future.cancelling()):
-            future.cancel()
 
     def _begin(self) -> "asyncio.Future[object]":
         loop = asyncio.get_running_loop()

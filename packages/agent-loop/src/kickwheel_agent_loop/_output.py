@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from json.encoder import encode_basestring
 from typing import Final, cast
 
-from kickwheel_agent_loop._convert import UnserializableOutputError, converted, refuse_key, refuse_value
+from kickwheel_agent_loop._convert import UnserializableOutputError, converted, refuse_key
 from kickwheel_protocol import JsonObject
 
 TOOL_OUTPUT_CAP_CHARACTERS: Final = 4096
@@ -158,8 +158,8 @@ class _Writer:
         if self._nodes == 0:
             raise _FullError
         self._nodes -= 1
-        if not self.write_plain(value, depth) and not self.write_plain(converted(value), depth):
-            refuse_value(value)
+        if not self.write_plain(value, depth):
+            self.write_plain(converted(value), depth)
 
     def write_plain(self, value: object, depth: int) -> bool:
         """Write what is JSON as it stands; tell if it is not."""

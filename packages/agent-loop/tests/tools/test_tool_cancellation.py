@@ -18,7 +18,7 @@ from kickwheel_agent_loop import (
 )
 from kickwheel_agent_loop._execute import run_call
 from kickwheel_agent_loop._executor import Execution
-from kickwheel_event_stream import AbortController
+from kickwheel_event_stream import AbortController, AbortSignal
 from kickwheel_protocol import ToolCall, ToolContext, ToolResultMessage, Valid
 
 Executor = Callable[[object, ToolContext], object]
@@ -773,11 +773,13 @@ def test_a_loop_closed_under_a_waiting_call_makes_no_noise() -> None:
 
 
 @pytest.mark.criterion("06.67")
-def test_an_exit_of_an_executor_left_behind_leaves_the_event_loop() -> None:
+@pytest.mark.parametrize("later", [0, 5])
+def test_an_exit_of_an_executor_left_behind_leaves_the_event_loop(later: int) -> None:
     async def execute(_value: object, _context: ToolContext) -> object:
         try:
             await asyncio.Event().wait()
         finally:
+            await turns(later)
             raise SystemExit(3)
 
     async def main() -> None:
@@ -785,8 +787,8 @@ def test_an_exit_of_an_executor_left_behind_leaves_the_event_loop() -> None:
         task = start(execute, controller.signal)
         await turns()
         controller.abort(REASON)
-        await asyncio.wait([task])
-        await turns()
+        await asyncio.gather(task, return_exceptions=True)
+        await turns(10)
 
     with pytest.raises(SystemExit):
         asyncio.run(main())
@@ -823,6 +825,89 @@ async def test_stopping_twice_is_stopping_once() -> None:
     execution.stop()
     await turns()
     execution.stop()
+    waiting.cleanup.set()
+    await turns()
+    assert waiting.log == ["started", "cancelled", "cleaned up", "finally"]
+
+
+@pytest.mark.criterion("06.64")
+@pytest.mark.parametrize("absorbed", [False, True])
+def test_a_loop_that_shuts_down_interrupts_the_cleanup_of_an_executor_once(absorbed: bool) -> None:
+    log: list[str] = []
+
+    async def execute(_value: object, _context: ToolContext) -> object:
+        own = asyncio.current_task()
+        assert own is not None
+        if absorbed:
+            own.cancel()
+            try:
+                await asyncio.sleep(0)
+            except asyncio.CancelledError:
+                log.append("absorbed")
+        try:
+            await asyncio.Event().wait()
+        finally:
+            log.append("interrupted")
+            await turns(5)
+            log.append("cleaned up")
+
+    async def main() -> None:
+        kept.append(start(execute))
+        await turns()
+
+    kept: list[asyncio.Task[ToolResultMessage]] = []
+    asyncio.run(main())
+    assert log == (["absorbed"] if absorbed else []) + ["interrupted", "cleaned up"]
+    assert kept[0].cancelled()
+
+
+@pytest.mark.criterion("06.64")
+async def test_an_executor_that_absorbed_a_cancellation_is_still_cancelled_with_its_caller() -> None:
+    waiting = Waiting()
+
+    async def execute(value: object, context: ToolContext) -> object:
+        own = asyncio.current_task()
+        assert own is not None
+        own.cancel()
+        try:
+            await asyncio.sleep(0)
+        except asyncio.CancelledError:
+            waiting.log.append("absorbed")
+        return await waiting(value, context)
+
+    task = start(execute)
+    await waiting.started.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert waiting.log == ["absorbed", "started", "cancelled", "finally"]
+
+
+@pytest.mark.criterion("06.64")
+async def test_a_cancellation_thrown_in_by_hand_ends_the_executor_too() -> None:
+    waiting = Waiting()
+    execution = Execution(waiting(None, cast("Any", None)))
+    call = execution.wait(AbortSignal.never())
+    call.send(None)
+    await waiting.started.wait()
+    inner = call.throw(asyncio.CancelledError())
+    assert inner is not None
+    await turns()
+    assert waiting.log == ["started", "cancelled", "finally"]
+    call.close()
+
+
+@pytest.mark.criterion("06.67")
+async def test_an_abort_leaves_an_executor_that_is_being_cancelled_to_its_cleanup() -> None:
+    controller, waiting = AbortController(), Waiting("clean up")
+    before = asyncio.all_tasks()
+    task = start(waiting, controller.signal)
+    await waiting.started.wait()
+    (own,) = asyncio.all_tasks() - before - {task}
+    own.cancel()
+    await turns()
+    controller.abort(REASON)
+    await ends_in_the_reason(task)
     waiting.cleanup.set()
     await turns()
     assert waiting.log == ["started", "cancelled", "cleaned up", "finally"]

@@ -131,6 +131,8 @@ CUT_BY_A_BUDGET: dict[str, tuple[object, str, int]] = {
     "256 keys": (zeros(256), "{" + "".join(f'"k{i:03d}":0,' for i in range(127)) + '"k127":', 1175),
     "257 keys": (zeros(257), "{", 25),
     "257 keys, one of them no string": ({**zeros(256), 5: 0}, "{", 25),
+    "a slot after 256 keys": ({**zeros(256), "k000": [1]}, '{"k000":[', 33),
+    "a key after 256 keys": ({**zeros(256), "k000": {"a": 1}}, '{"k000":{', 33),
     "an integer too large": (2**4096, "", 24),
     "a negative integer too large": (-(2**4096), "", 24),
     "an integer too large in a list": ([1, 2**4096], "[1,", 27),
