@@ -7,25 +7,36 @@ The records protect against accidents: assignment, deletion and new attributes r
 `object.__setattr__` and its like can do to them is nobody's promise.
 """
 
-from typing import ClassVar, Final, Literal, TypeAlias, cast, final
-
-import msgspec
-from msgspec import Struct
+from dataclasses import dataclass
+from typing import ClassVar, Final, Literal, Self, TypeAlias, final
 
 from kickwheel_protocol import JsonObject, thaw_json
 
 
-class _Record(Struct, frozen=True, gc=False, rename="camel"):
-    """A frozen value with slots; like the records of the protocol it has no descendants."""
+class _Record:
+    """What the records share: no `__dict__`, no descendants, and copies that are the record itself."""
+
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls) -> None:
         for base in cls.__bases__:
             if base is not _Record:
                 raise TypeError(f"{base.__name__} is final and cannot be subclassed")
 
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, object], /) -> Self:
+        return self
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (type(self), tuple([getattr(self, name) for name in self.__match_args__]))
+
 
 @final
-class UserMessageAccepted(_Record, tag_field="type", tag="user_message_accepted", frozen=True):
+@dataclass(frozen=True, slots=True)
+class UserMessageAccepted(_Record):
     """The user asked something (checkpoint 00)."""
 
     type: ClassVar[Literal["user_message_accepted"]] = "user_message_accepted"
@@ -34,7 +45,8 @@ class UserMessageAccepted(_Record, tag_field="type", tag="user_message_accepted"
 
 
 @final
-class ModelStreamOpened(_Record, tag_field="type", tag="model_stream_opened", frozen=True):
+@dataclass(frozen=True, slots=True)
+class ModelStreamOpened(_Record):
     """The model began to answer (checkpoint 00)."""
 
     type: ClassVar[Literal["model_stream_opened"]] = "model_stream_opened"
@@ -43,7 +55,8 @@ class ModelStreamOpened(_Record, tag_field="type", tag="model_stream_opened", fr
 
 
 @final
-class ToolCallCompleted(_Record, tag_field="type", tag="tool_call_completed", frozen=True):
+@dataclass(frozen=True, slots=True)
+class ToolCallCompleted(_Record):
     """The model has finished writing a tool call; `arguments` is deeply frozen (checkpoint 00)."""
 
     type: ClassVar[Literal["tool_call_completed"]] = "tool_call_completed"
@@ -54,7 +67,8 @@ class ToolCallCompleted(_Record, tag_field="type", tag="tool_call_completed", fr
 
 
 @final
-class ToolExecutionStarted(_Record, tag_field="type", tag="tool_execution_started", frozen=True):
+@dataclass(frozen=True, slots=True)
+class ToolExecutionStarted(_Record):
     """The tool began to run (checkpoint 00)."""
 
     type: ClassVar[Literal["tool_execution_started"]] = "tool_execution_started"
@@ -64,7 +78,8 @@ class ToolExecutionStarted(_Record, tag_field="type", tag="tool_execution_starte
 
 
 @final
-class ToolResultAppended(_Record, tag_field="type", tag="tool_result_appended", frozen=True):
+@dataclass(frozen=True, slots=True)
+class ToolResultAppended(_Record):
     """The tool's result joined the transcript; the call id alone links it to its call (checkpoint 00)."""
 
     type: ClassVar[Literal["tool_result_appended"]] = "tool_result_appended"
@@ -74,7 +89,8 @@ class ToolResultAppended(_Record, tag_field="type", tag="tool_result_appended", 
 
 
 @final
-class FinalTextCompleted(_Record, tag_field="type", tag="final_text_completed", frozen=True):
+@dataclass(frozen=True, slots=True)
+class FinalTextCompleted(_Record):
     """The model has finished its answer (checkpoint 00)."""
 
     type: ClassVar[Literal["final_text_completed"]] = "final_text_completed"
@@ -83,7 +99,8 @@ class FinalTextCompleted(_Record, tag_field="type", tag="final_text_completed", 
 
 
 @final
-class AgentEnded(_Record, tag_field="type", tag="agent_ended", frozen=True):
+@dataclass(frozen=True, slots=True)
+class AgentEnded(_Record):
     """The run is over (checkpoint 00)."""
 
     type: ClassVar[Literal["agent_ended"]] = "agent_ended"
@@ -104,7 +121,8 @@ PrologueEvent: TypeAlias = (
 
 
 @final
-class PrologueResult(_Record, frozen=True):
+@dataclass(frozen=True, slots=True)
+class PrologueResult(_Record):
     """What the run came to (checkpoint 00)."""
 
     status: Literal["completed"]
@@ -112,7 +130,8 @@ class PrologueResult(_Record, frozen=True):
 
 
 @final
-class PrologueRun(_Record, frozen=True):
+@dataclass(frozen=True, slots=True)
+class PrologueRun(_Record):
     """The whole run: eight events in order, and the result (checkpoint 00)."""
 
     events: tuple[PrologueEvent, ...]
@@ -120,14 +139,23 @@ class PrologueRun(_Record, frozen=True):
 
     def to_wire(self) -> dict[str, object]:
         """Return the run as plain built-ins: camelCase keys, a fresh value at each call. O(size)."""
-        plain: object = msgspec.to_builtins(self)
-        return cast(dict[str, object], thaw_json(plain))
+        return {"events": [_wire(event) for event in self.events], "result": _wire(self.result)}
+
+
+def _wire(record: PrologueEvent | PrologueResult) -> dict[str, object]:
+    plain: dict[str, object] = {} if isinstance(record, PrologueResult) else {"type": record.type}
+    for name in record.__match_args__:
+        plain[_camel(name)] = thaw_json(getattr(record, name))
+    return plain
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join([word.capitalize() for word in rest])
 
 
 def _build_events() -> tuple[PrologueEvent, ...]:
-    """Write down what happened. One variable holds the call's id, so that call and result cannot drift
-    apart.
-    """
+    """Write down what happened. One variable holds the call's id, so that it cannot differ by accident."""
     # [solution 00.1]
     call_id = "call-add-001"
     return (
@@ -163,8 +191,6 @@ _kept: Final[dict[str, PrologueRun]] = {}
 
 
 def run_prologue() -> PrologueRun:
-    """Return the trace: the same deeply immutable object at every call, from whatever thread (checkpoint
-    00).
-    """
+    """Return the trace: the same deeply immutable object at every call (checkpoint 00)."""
     run = _kept.get("run")
     return run if run is not None else _kept.setdefault("run", _build_run())
