@@ -122,10 +122,11 @@ class TestNoNetwork:
             pytester,
             """
 def connect():
-    try:
-        socket.socket().connect(("203.0.113.7", 443))
-    except BaseException:
-        pass
+    with socket.socket() as client:
+        try:
+            client.connect(("203.0.113.7", 443))
+        except BaseException:
+            pass
 
 def test_swallows(no_network):
     connect()

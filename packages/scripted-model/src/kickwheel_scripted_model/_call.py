@@ -1,7 +1,6 @@
 """One call of a scripted model: what its production takes, accepts and refuses."""
 
 import asyncio
-from typing import TYPE_CHECKING
 
 from kickwheel_event_stream import AbortSignal, claim_iterator
 from kickwheel_event_stream.production import Producer
@@ -16,11 +15,9 @@ from kickwheel_protocol import (
 
 from ._check import stream_fault
 from ._errors import ScriptedModelError, ScriptedModelErrorCode
-from ._history import ABORTED, OPEN, History
+from ._history import ABORTED, OPEN
 from ._lines import ScriptedLine
-
-if TYPE_CHECKING:
-    from ._model import ScriptedModel
+from ._script import Script
 
 _NEVER = AbortSignal.never()
 
@@ -28,20 +25,14 @@ _NEVER = AbortSignal.never()
 class Call(Producer[ModelChunk, ModelResponse]):
     """One `stream()` call while it runs."""
 
-    __slots__ = ("_history", "_model", "_signal", "_streamed", "_terminal", "number", "request")
+    __slots__ = ("_script", "_signal", "_streamed", "_terminal", "number", "request")
 
     def __init__(
-        self,
-        model: "ScriptedModel",
-        history: History,
-        request: ModelRequest,
-        signal: Signal | None,
-        check_stream: bool,
+        self, script: Script, request: ModelRequest, signal: Signal | None, check_stream: bool
     ) -> None:
-        self.number = history.begin(request)
+        self.number = script.history.begin(request)
         self.request = request
-        self._model = model
-        self._history = history
+        self._script = script
         self._signal = signal
         self._streamed: list[ModelChunk] | None = [] if check_stream else None
         self._terminal: ModelResponse | None = None
@@ -51,10 +42,13 @@ class Call(Producer[ModelChunk, ModelResponse]):
     def open(self) -> object:
         """Take the next response and call it: the abort has been looked at, nothing else has happened."""
         # [solution 04.2]
-        factory = self._model.take(self)
+        script, signal = self._script, self._signal
+        if not script.queue:
+            raise self._error("SCRIPT_EXHAUSTED", "no response is left for this call")
+        factory = script.take()
         if isinstance(factory, ScriptedLine):
-            return self._model.play(factory, self, pausing=self._signal is not None)
-        return self._iterable(factory(self.request, self._signal or _NEVER))
+            return factory.play(self.request, self.number, script.numbering, pausing=signal is not None)
+        return self._iterable(factory(self.request, _NEVER if signal is None else signal))
         # [/solution]
 
     def _iterable(self, source: object) -> object:
@@ -113,7 +107,7 @@ class Call(Producer[ModelChunk, ModelResponse]):
 
     def settled(self, error: Exception | None, aborted: bool, /) -> None:
         """Write down what the call came to."""
-        history, number = self._history, self.number
+        history, number = self._script.history, self.number
         if aborted:
             history.settle(number, ABORTED)
         elif self._terminal is not None and error is None:
@@ -141,16 +135,12 @@ class Call(Producer[ModelChunk, ModelResponse]):
 
     # Errors that name the call and the script.
 
-    def exhausted(self) -> ScriptedModelError:
-        """Build the refusal of a call too many."""
-        return self._error("SCRIPT_EXHAUSTED", "no response is left for this call")
-
     def _mismatch(self, what: str, request_id: str) -> ScriptedModelError:
         return self._error("SCRIPT_REQUEST_MISMATCH", f"a {what} for {request_id!r} answers this request")
 
     def _error(self, code: ScriptedModelErrorCode, text: str) -> ScriptedModelError:
-        self._history.settle(self.number, code)
-        return self._model.error(code, f"{self._place()}: {text}", self)
+        self._script.history.settle(self.number, code)
+        return self._script.error(code, f"{self._place()}: {text}", self.number)
 
     def _place(self) -> str:
         return f"call {self.number} ({self.request.id})"

@@ -1,7 +1,7 @@
 """The scripted model: a queue of responses, a record of calls, and one production a call."""
 
 from collections import deque
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from typing import cast
 
 from kickwheel_event_stream import EventStream
@@ -9,15 +9,12 @@ from kickwheel_event_stream.production import start_production
 from kickwheel_protocol import ModelChunk, ModelRequest, ModelResponse, Signal
 
 from ._call import Call
-from ._errors import ScriptedModelError, ScriptedModelErrorCode
-from ._history import History
-from ._lines import Numbering, ScriptedLine
-from ._types import ScriptedItem, ScriptedResponseFactory
+from ._script import Script
+from ._types import ScriptedResponseFactory
 
 
 class ScriptedModel:
-    """A finite, deterministic stand-in for a model (checkpoint 04). It fits the port
-    `kickwheel_protocol.Model`.
+    """A finite, deterministic stand-in for a model (checkpoint 04); fits the port `kickwheel_protocol.Model`.
 
     `responses` is a list or tuple of factories, copied; each call takes at most one, first in, first out. A
     call too many fails with `SCRIPT_EXHAUSTED`, when iterated and when its result is awaited: nothing is
@@ -32,33 +29,28 @@ class ScriptedModel:
     ) -> None:
         if type(check_stream) is not bool:
             raise TypeError(f"check_stream must be a bool, not {type(check_stream).__name__}")
-        self._queue = deque(_checked(responses))
-        self._history = History()
-        self._used = 0
+        self._script = Script(_checked(responses))
         self._check_stream = check_stream
-        self._numbering = Numbering()
 
     @property
     def call_count(self) -> int:
         """How many `stream()` calls were attempted; refused and aborted ones count."""
-        return len(self._history)
+        return len(self._script.history)
 
     @property
     def pending_response_count(self) -> int:
         """How many responses are still queued."""
-        return len(self._queue)
+        return len(self._script.queue)
 
     @property
     def requests(self) -> tuple[ModelRequest, ...]:
-        """The request of every attempted call, in call order: the callers' own objects, which are
-        immutable.
-        """
-        return self._history.requests
+        """The request of every attempted call, in call order: the callers' own, immutable objects."""
+        return self._script.history.requests
 
     @property
     def exhausted_calls(self) -> tuple[int, ...]:
         """The numbers of the calls that found the queue empty, in call order."""
-        return self._history.numbers("SCRIPT_EXHAUSTED")
+        return self._script.history.numbers("SCRIPT_EXHAUSTED")
 
     def set_responses(self, responses: Sequence[ScriptedResponseFactory]) -> None:
         """Replace the queue, or change nothing: `TypeError` names the first entry that is not callable.
@@ -66,14 +58,14 @@ class ScriptedModel:
         Running streams, counts and captured requests stay as they are.
         """
         # [solution 04.1]
-        self._queue = deque(_checked(responses))
+        self._script.queue = deque(_checked(responses))
         # [/solution]
 
     def append_response(self, response: ScriptedResponseFactory) -> None:
         """Queue one more response behind the others. Raises `TypeError` if it is not callable."""
         # [solution 04.1]
         _check_factory(response, "response")
-        self._queue.append(response)
+        self._script.queue.append(response)
         # [/solution]
 
     def stream(
@@ -92,45 +84,19 @@ class ScriptedModel:
             raise TypeError(f"request must be a ModelRequest, not {type(request).__name__}")
         if signal is not None and not callable(getattr(signal, "add_callback", None)):
             raise TypeError(f"signal must be a Signal or None, not {type(signal).__name__}")
-        call = Call(self, self._history, request, signal, self._check_stream)
+        call = Call(self._script, request, signal, self._check_stream)
         try:
             return start_production(call, signal)
         except BaseException:
-            self._history.take_back()
+            self._script.history.take_back()
             raise
         # [/solution]
 
     def assert_complete(self) -> None:
         """Raise `SCRIPT_UNUSED` if responses are still queued. Call it when the streams have settled."""
-        if self._queue:
-            text = f"{self._used} used, {len(self._queue)} unused"
-            raise self.error("SCRIPT_UNUSED", text, None)
-
-    # For the calls of this model
-
-    def take(self, call: Call) -> ScriptedResponseFactory:
-        """Take the next response, or refuse the call."""
-        # [solution 04.2]
-        if not self._queue:
-            raise call.exhausted()
-        self._used += 1
-        return self._queue.popleft()
-        # [/solution]
-
-    def play(self, line: ScriptedLine, call: Call, *, pausing: bool) -> AsyncIterator[ScriptedItem]:
-        """Play a one-line response with this model's ids."""
-        return line.play(call.request, call.number, self._numbering, pausing=pausing)
-
-    def error(self, code: ScriptedModelErrorCode, text: str, call: Call | None) -> ScriptedModelError:
-        """Build an error with the evidence of this moment."""
-        return ScriptedModelError(
-            code,
-            text,
-            call_number=None if call is None else call.number,
-            used=self._used,
-            pending=len(self._queue),
-            script=self._history.lines(None if call is None else call.number),
-        )
+        script = self._script
+        if script.queue:
+            raise script.error("SCRIPT_UNUSED", f"{script.used} used, {len(script.queue)} unused", None)
 
 
 def _checked(responses: object) -> tuple[ScriptedResponseFactory, ...]:
