@@ -82,6 +82,8 @@ async def run_call(
         if type(decision) is Invalid:
             return _error_result(tool_call, TOOL_ARGUMENTS_INVALID, decision.error)
         value = decision.value
+        # [starter]
+        # value: object = tool_call.arguments  # only what was approved may go on
         # [/solution]
         code = TOOL_EXECUTION_FAILED
         output: object = tool.executor(value, ToolContext(signal, tool_call.id))

@@ -55,11 +55,20 @@ def render(output: object) -> str:
     class raises.
     """
     if type(output) is str:
-        if len(output) <= TOOL_OUTPUT_CAP_CHARACTERS:
-            return output
-        return output[:_KEPT] + TOOL_TRUNCATION_MARKER
+        return _bounded_text(output)
     quick = _quick(output)
     return quick if quick is not None else _walk(output)
+
+
+def _bounded_text(text: str) -> str:
+    """Keep a text as it is, up to the cap."""
+    # [solution 06.5]
+    if len(text) <= TOOL_OUTPUT_CAP_CHARACTERS:
+        return text
+    return text[:_KEPT] + TOOL_TRUNCATION_MARKER
+    # [starter]
+    # return text
+    # [/solution]
 
 
 def render_error(code: str, message: str) -> str:
@@ -147,12 +156,6 @@ class _Writer:
         if self._room < 0:
             raise _FullError
 
-    def write_string(self, text: str) -> None:
-        """Append a JSON string. Of a long one only the part that could be written is looked at."""
-        if len(text) > TOOL_SERIALIZATION_MAX_STRING_CHARACTERS:
-            text = text[:TOOL_SERIALIZATION_MAX_STRING_CHARACTERS]
-        self.write(quote(text))
-
     def visit(self, value: object, depth: int) -> None:
         """Count a value and write it."""
         if self._nodes == 0:
@@ -165,7 +168,7 @@ class _Writer:
         """Write what is JSON as it stands; tell if it is not."""
         kind = type(value)
         if kind is str:
-            self.write_string(cast("str", value))
+            self.write(_bounded_quote(cast("str", value)))
         elif value is None or kind is bool:
             self.write(_CONSTANTS[cast("bool | None", value)])
         elif kind is int:
@@ -183,9 +186,10 @@ class _Writer:
     def write_container(self, container: object, depth: int, opening: str, closing: str) -> None:
         """Write an array or an object, unless it stands inside itself or too deep."""
         # [solution 06.5]
-        if any(container is outer for outer in self._path):
-            self.write(_CIRCULAR)
-            return
+        for outer in self._path:
+            if outer is container:
+                self.write(_CIRCULAR)
+                return
         if depth > TOOL_SERIALIZATION_MAX_DEPTH:
             raise _FullError
         self.write(opening)
@@ -201,14 +205,14 @@ class _Writer:
     def write_slots(self, array: "list[object] | tuple[object, ...]", depth: int) -> None:
         """Write the slots of an array; each costs an entry when its turn comes."""
         # [solution 06.5]
-        separated = False
+        first = True
         for value in array:
             if self._entries == 0:
                 raise _FullError
             self._entries -= 1
-            if separated:
+            if not first:
                 self.write(",")
-            separated = True
+            first = False
             self.visit(value, depth)
         # [/solution]
 
@@ -220,15 +224,19 @@ class _Writer:
         if len(fields) > self._entries:
             raise _FullError
         self._entries -= len(fields)
-        separated = False
+        separator = ""
         for key in _sorted_keys(fields):
-            if separated:
-                self.write(",")
-            separated = True
-            self.write_string(key)
-            self.write(":")
+            self.write(f"{separator}{_bounded_quote(key)}:")
+            separator = ","
             self.visit(fields[key], depth)
         # [/solution]
+
+
+def _bounded_quote(text: str) -> str:
+    """Write a string as JSON. Of a long one only the part that could be written is looked at."""
+    if len(text) > TOOL_SERIALIZATION_MAX_STRING_CHARACTERS:
+        text = text[:TOOL_SERIALIZATION_MAX_STRING_CHARACTERS]
+    return quote(text)
 
 
 def _sorted_keys(fields: Mapping[object, object]) -> list[str]:
