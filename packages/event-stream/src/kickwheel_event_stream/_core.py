@@ -60,22 +60,25 @@ class Core(Generic[E, R]):
 
     def finish(self, value: R) -> None:
         """Settle with a value; the slot is free at once if nothing is left to read."""
+        # [solution 02.1]
         self.value = value
         self.state = "finished"
-        mailbox = self.mailbox
-        if not mailbox.spare():
-            mailbox.end_waiting(ENDED)
+        if not self.mailbox.spare():
+            self.mailbox.end_waiting(ENDED)
             self.release(drained=True)
         self._tell_waiters()
+        # [/solution]
 
     def fail(self, error: Exception) -> None:
         """Settle with a failure; an idle iterator stays, for it is still owed the error."""
+        # [solution 02.1]
         self.error, self.trace = error, error.__traceback__
         self.state = "failed"
         if self.mailbox.waiting():
             self.mailbox.end_waiting(FAILED)
             self.release()
         self._tell_waiters()
+        # [/solution]
 
     def outcome(self) -> R:
         """Return the terminal value, or raise the failure."""
@@ -98,10 +101,12 @@ class Core(Generic[E, R]):
 
     def claim(self) -> Ticket[E]:
         """Take the slot."""
+        # [solution 02.3]
         if self.owner is not None:
             raise StreamBusyError
         ticket = self.owner = Ticket(self.mailbox.buffer)
         return ticket
+        # [/solution]
 
     def release(self, *, drained: bool = False) -> None:
         """Give the slot back."""
@@ -112,15 +117,18 @@ class Core(Generic[E, R]):
 
     def close_iterator(self, ticket: Ticket[E]) -> None:
         """Close an iterator: its reads end and the slot is free. An old one leaves a newer one alone."""
+        # [solution 02.3]
         ticket.drained = False
         if ticket is self.owner:
             self.release()
             self.mailbox.end_waiting(CLOSED)
+        # [/solution]
 
     # Reads
 
     def begin_read(self, ticket: Ticket[E]) -> "asyncio.Future[int] | None":
         """Register a read that has to wait; `None` says that an event is there for it. Raises at the end."""
+        # [solution 02.3]
         mailbox = self.mailbox
         if not mailbox.buffer and ticket is self.owner and self.state == "open":
             return mailbox.enqueue()
@@ -138,6 +146,7 @@ class Core(Generic[E, R]):
         read = mailbox.enqueue()
         self.admit()
         return read
+        # [/solution]
 
     def end(self, *, failed: bool) -> NoReturn:
         """End an iteration: with the failure, or as usual."""

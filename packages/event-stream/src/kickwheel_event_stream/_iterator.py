@@ -68,6 +68,7 @@ class Result(Generic[R_co]):
 
     def __await__(self) -> Generator[object, None, R_co]:
         """Wait for the end of the stream. Each waiter has its own future, so none can cancel another's."""
+        # [solution 02.2]
         core = self._core
         if core.state == "open":
             waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -77,3 +78,4 @@ class Result(Generic[R_co]):
             finally:
                 core.waiters.pop(waiter, None)
         return core.outcome()
+        # [/solution]

@@ -42,6 +42,7 @@ class Mailbox(Generic[E]):
 
     def serve(self) -> None:
         """Wake the oldest unserved read for a spare event."""
+        # [solution 02.3]
         reads = self.reads
         while len(reads) > self.served:
             read = reads[self.served]
@@ -50,6 +51,7 @@ class Mailbox(Generic[E]):
                 read.set_result(EVENT)
                 return
             del reads[self.served]  # cancelled, though its task has not run yet
+        # [/solution]
 
     def enqueue(self) -> "asyncio.Future[int]":
         """Register a read behind the others; an event that is spare becomes its own."""

@@ -78,6 +78,7 @@ class EventStream(Generic[E, R]):
         make it fail.
         """
         core = self._core
+        # [solution 02.1]
         if core.state != "open":
             raise StreamClosedError("push", core.state)
         if core.guarded:
@@ -88,6 +89,7 @@ class EventStream(Generic[E, R]):
         self._buffer.append(event)
         if self._reads:
             core.mailbox.serve()
+        # [/solution]
 
     async def send(self, event: E) -> None:
         """As `push`, but wait for room in a bounded stream. Sends are accepted in the order they were called.
