@@ -1,6 +1,7 @@
 """The state of a stream, shared by the stream, its iterator and its result."""
 
 import asyncio
+from asyncio import get_running_loop
 from collections import deque
 from types import TracebackType
 from typing import Final, Generic, Literal, NoReturn, TypeVar, cast, final
@@ -131,7 +132,9 @@ class Core(Generic[E, R]):
         # [solution 02.3]
         mailbox = self.mailbox
         if not mailbox.buffer and ticket is self.owner and self.state == "open":
-            return mailbox.enqueue()
+            waits: asyncio.Future[int] = get_running_loop().create_future()
+            mailbox.reads.append(waits)
+            return waits
         spare = mailbox.spare()
         if ticket is not self.owner:
             # A read cancelled in the turn in which the stream finished has left its event behind.

@@ -87,7 +87,7 @@ class EventStream(Generic[E, R]):
             core.accept(event)
             return
         self._buffer.append(event)
-        if self._reads:
+        if self._reads and len(self._reads) > core.mailbox.served:
             core.mailbox.serve()
         # [/solution]
 
