@@ -92,7 +92,7 @@ def _quick(output: object) -> str | None:
     At most seven values at depth 0 or 1 and six keys: of all budgets only the cap could come into play, and
     that is looked at. So the text is the one that the walk would have written.
     """
-    if type(output) is not dict:
+    if type(output) is not dict and type(output) is not JsonObject:
         return _quick_scalar(output)
     items = cast("dict[object, object]", output)
     if len(items) > _QUICK_ENTRIES:
