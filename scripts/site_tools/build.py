@@ -25,6 +25,10 @@ DEFAULT_URLS: dict[Lang, str] = {"en": "https://kickwheel.example/", "vi": "http
 URL_VARIABLES: dict[Lang, str] = {"en": "KICKWHEEL_SITE_URL", "vi": "KICKWHEEL_SITE_URL_VI"}
 
 
+DRAFT = {"strict": False, "markdown_extensions": {"pymdownx.snippets": {"check_paths": False}}}
+"""What a draft does not insist on."""
+
+
 class StepError(RuntimeError):
     """A step of the build failed; the text begins with the step's name."""
 
@@ -106,7 +110,13 @@ def _mkdocs(options: Options, lang: Lang) -> None:
 
 
 def _without_information(text: str) -> str:
-    return "\n".join(row for row in text.split("\n") if row.strip() and not row.startswith("INFO"))
+    """The page builder's warnings and errors; of a traceback only the last line."""
+    rows = [row for row in text.split("\n") if row.strip()]
+    return "\n".join(
+        row
+        for index, row in enumerate(rows)
+        if row.startswith(("WARNING", "ERROR", "  - ", "Aborted")) or index == len(rows) - 1
+    )
 
 
 def environment(out: Path) -> dict[str, str]:
@@ -126,7 +136,7 @@ def draft_config(root: Path, lang: Lang) -> str:
     """The configuration with a navigation that names only the pages that exist: for a site that is being written."""
     docs = root / "docs" / lang
     nav = _existing(navigation(root / CONFIGS[lang]), lambda path: (docs / path).exists())
-    return yaml.safe_dump({"INHERIT": CONFIGS[lang], "strict": False, "nav": nav}, allow_unicode=True)
+    return yaml.safe_dump({**DRAFT, "INHERIT": CONFIGS[lang], "nav": nav}, allow_unicode=True)
 
 
 class _Loader(yaml.SafeLoader):
