@@ -57,6 +57,12 @@ def run(
     return value
 
 
+def pytest_collection_finish() -> None:
+    """Set aside what the collection of tests made, so that each test collects its own garbage only."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     """Run coroutine functions; leave everything else to pytest."""
