@@ -1,7 +1,7 @@
 """How much do the checks of the provider adapter cost on top of reading the JSON? (05.C1 to 05.C6)
 
-Two responses: 10,000 text deltas, and 1,000 tool calls. Each is also run at a tenth of its size: figures are per
-record, so equal figures mean that the work is linear. The floor is `json.loads` of the same file.
+Two responses: 10,000 text deltas, and 1,000 tool calls. Each is also run at a tenth of its size: figures
+are per record, so equal figures mean that the work is linear. The floor is `json.loads` of the same file.
 
     python benchmarks/provider_adapter.py [--rounds N] [--quick] [--case NAME] [--json FILE]
 """

@@ -1,4 +1,4 @@
-"""Checks fixture files one after another: readable, JSON, a fixture, and every response in order to its end."""
+"""Checks fixture files: readable, JSON, a fixture, and every response in order to its end."""
 
 import json
 import os
@@ -18,10 +18,11 @@ Json: TypeAlias = dict[str, object]
 
 @dataclass(frozen=True, slots=True)
 class FixtureFault:
-    """One fault of a file. `place` is a path such as `responses[0].records[2]`, empty for the file as a whole.
+    """One fault of a file. `place` is a path such as `responses[0].records[2]`, empty for the whole file.
 
-    `code` is one of the adapter's codes, or `FIXTURE_UNREADABLE` when the operating system gave no content. `line` and
-    `column` count from 1, as editors do; both are `None` where no place in the text is to blame.
+    `code` is one of the adapter's codes, or `FIXTURE_UNREADABLE` when the operating system gave no
+    content. `line` and `column` count from 1, as editors do; both are `None` where no place in the text is
+    to blame.
     """
 
     code: str
@@ -46,10 +47,10 @@ class FixtureCheck:
 
 
 def check_fixtures(paths: Iterable[str | os.PathLike[str]]) -> Iterator[FixtureCheck]:
-    """Check each file when it is asked for, so that the caller can show progress; no fault stops the next file.
+    """Check each file when it is asked for, so that the caller can show progress.
 
-    A response that ends in a well-formed `transport_error` is no fault: recording a provider's failure is what that
-    record is for.
+    A response that ends in a well-formed `transport_error` is no fault: recording a provider's failure is
+    what that record is for.
     """
     for path in paths:
         yield check_fixture(path)
