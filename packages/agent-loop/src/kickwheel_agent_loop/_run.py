@@ -199,10 +199,11 @@ class Run:
         self.abort(AbortError(LEFT_EARLY_TEXT))
         try:
             self.begin()
+            self.finish(self.stopped_result())
         except TranscriptError as fault:
             self.fail(fault)
-        else:
-            self.finish(self.stopped_result())
+        except Exception as error:
+            self.break_down(error)
 
     def must_let_through(self, error: BaseException) -> bool:
         """Tell what leaves the way asyncio lets it: an exit, or the end of a coroutine that is thrown away.
