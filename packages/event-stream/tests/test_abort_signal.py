@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import math
+import pickle
 import sys
 import weakref
 from collections.abc import Callable
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from kickwheel_event_stream import AbortController, AbortError, AbortSignal
+from kickwheel_event_stream import AbortController, AbortError, AbortSignal, StreamClosedError
 
 
 async def turn() -> None:
@@ -541,3 +542,25 @@ def test_a_timeout_needs_a_running_loop() -> None:
 async def test_a_timeout_is_a_number_from_zero_up(seconds: float, error: type[Exception]) -> None:
     with pytest.raises(error):
         AbortSignal.timeout(seconds)
+
+
+@pytest.mark.criterion("02.A12", "02.A26")
+def test_a_callback_added_to_a_fired_made_signal_runs_at_once_and_is_not_kept() -> None:
+    controller = AbortController()
+    made = AbortSignal.any(controller.signal)
+    controller.abort()
+    runs: list[str] = []
+    made.add_callback(lambda: runs.append("run"))
+    assert runs == ["run"]
+    reference = weakref.ref(made)
+    del made
+    gc.collect()
+    assert reference() is None
+
+
+@pytest.mark.criterion("02.A8")
+def test_the_errors_can_be_pickled() -> None:
+    error = pickle.loads(pickle.dumps(AbortError("user left")))
+    assert (type(error), error.reason, str(error)) == (AbortError, "user left", "aborted: user left")
+    closed = pickle.loads(pickle.dumps(StreamClosedError("push", "failed")))
+    assert (type(closed), str(closed)) == (StreamClosedError, str(StreamClosedError("push", "failed")))

@@ -326,3 +326,19 @@ async def test_a_read_thrown_away_while_it_waits_leaves_nothing() -> None:
     read.close()
     stream.push("A")
     assert await anext(iterator) == "A"
+
+
+@pytest.mark.criterion("02.54", "02.04")
+async def test_a_read_started_while_the_only_event_is_on_its_way_waits_for_the_next() -> None:
+    stream = opened()
+    iterator = aiter(stream)
+    older = asyncio.ensure_future(anext(iterator))
+    await turn()
+    stream.push("A")
+    younger = anext(iterator)
+    younger.send(None)  # the older read has been woken and has not run yet
+    assert await older == "A"
+    stream.push("B")
+    with pytest.raises(StopIteration) as caught:
+        younger.send(None)
+    assert caught.value.value == "B"

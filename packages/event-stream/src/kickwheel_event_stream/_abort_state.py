@@ -49,9 +49,7 @@ class AbortState:
         self.reason, self.trace, self.aborted_at = reason, reason.__traceback__, at
 
     def abort(self, reason: Exception) -> None:
-        """Abort this one and all that are made from it: first each is settled, then the callbacks run."""
-        if self.reason is not None:
-            return
+        """Abort this one, and all made from it: each is settled first, then callbacks run. Called once."""
         at = next(_turns)
         self.settle(reason, at)
         links, self.links = self.links, {}
