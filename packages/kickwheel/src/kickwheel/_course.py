@@ -135,6 +135,14 @@ def read_course(folder: Path) -> Course:
     return Course(main.text("version"), tuple(_load_checkpoint(folder, entry) for entry in entries))
 
 
+def read_one(folder: Path, number: str) -> Checkpoint | None:
+    """One checkpoint alone, whatever state the data of the others is in; `None` for an unknown number."""
+    for entry in _Reader(folder / "course.toml", folder).tables("checkpoints"):
+        if entry.text("id") == number:
+            return _load_checkpoint(folder, entry)
+    return None
+
+
 def _load_checkpoint(folder: Path, entry: "_Reader") -> Checkpoint:
     number = entry.text("id")
     own = _Reader(folder / "checkpoints" / f"{number}.toml", folder)

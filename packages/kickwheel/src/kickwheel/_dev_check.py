@@ -1,24 +1,27 @@
 """The authors' check of one checkpoint: its data, its starter, its tasks, its mutants, its pages."""
 
 import ast
+import json
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from kickwheel import _regions
 from kickwheel._course import MAX_CHECKPOINT_MINUTES, MAX_TASK_MINUTES, Checkpoint, Mutant
-from kickwheel._errors import CourseDataError, KickwheelError
+from kickwheel._errors import CourseDataError, KickwheelError, SurroundingsError
 from kickwheel._mutants import MutantRun, run_on_reference
 from kickwheel._packages import PACKAGES, installed, source_files, write_derived
 from kickwheel._places import course_folder
-from kickwheel._runner import RunReport, run_focused
+from kickwheel._runner import RunReport, run_bounded, run_focused
 from kickwheel._type_check import check_paths
 
 WORKERS = 2
 TIMEOUT = 60
+SITE_TIMEOUT = 600
 MIN_MUTANTS, MAX_MUTANTS = 2, 4
 
 
@@ -36,13 +39,13 @@ class CheckpointChecker:
     """Runs every check of one checkpoint; the focused runs go through a small pool."""
 
     def __init__(
-        self, root: Path, checkpoint: Checkpoint, checker: str | None, contract: dict[str, str]
+        self, site: "SiteCheck", checkpoint: Checkpoint, checker: str | None, contract: dict[str, str]
     ) -> None:
         """`checker` is the path of the type checker, or `None` to leave types out."""
-        self._root, self._checkpoint = root, checkpoint
+        self._site, self._root, self._checkpoint = site, site.root, checkpoint
         self._checker, self._contract = checker, contract
         self._data_file = f"course/checkpoints/{checkpoint.id}.toml"
-        self._test = root / checkpoint.test_file
+        self._test = site.root / checkpoint.test_file
 
     def run(self) -> list[DevCheck]:
         """All findings, in a fixed order."""
@@ -222,6 +225,38 @@ class CheckpointChecker:
         missing = [page for page in pages if not page.is_file()]
         for page in missing:
             yield f"{page.relative_to(self._root).as_posix()} does not exist"
+        if not missing:
+            yield from self._site.faults(self._checkpoint.id)
+
+
+class SiteCheck:
+    """The site's own checks of pages and translations (S.16 to S.34), run once for all checkpoints."""
+
+    def __init__(self, root: Path) -> None:
+        """Nothing runs before the first question."""
+        self.root = root
+        self._found: list[str] | None = None
+
+    def faults(self, checkpoint: str) -> Iterator[str]:
+        """The faults in files of a checkpoint."""
+        if self._found is None:
+            self._found = self._run()
+        for fault in self._found:
+            name = fault.partition(":")[0].rpartition("/")[2]
+            if name.startswith((f"{checkpoint}-", f"{checkpoint}.", f"test_{checkpoint}_")):
+                yield fault
+
+    def _run(self) -> list[str]:
+        script = self.root / "scripts" / "site.py"
+        ended = run_bounded([sys.executable, str(script), "check", "--json"], self.root, SITE_TIMEOUT)
+        try:
+            checks = cast("list[dict[str, object]]", json.loads(ended.output)["checks"])
+        except ValueError as error:
+            reason = (ended.errors.strip().splitlines() or ["no answer"])[-1]
+            values = {"tool": "scripts/site.py", "reason": reason}
+            raise SurroundingsError("TOOL_MISSING", "error.tool_broken", **values) from error
+        failed = [check for check in checks if check["status"] == "fail"]
+        return [str(fault) for check in failed for fault in cast("list[str]", check["detail"])]
 
 
 def _uncovered(mutant: Mutant, run: MutantRun) -> Iterator[str]:

@@ -46,8 +46,8 @@ class Progress:
             raise SurroundingsError("STATE_UNREADABLE", "error.state_unreadable", **values) from error
         schema = cast("int", data["schema"])
         if schema > SCHEMA:
-            values = {"path": path.name, "schema": schema, "known": SCHEMA}
-            raise SurroundingsError("STATE_TOO_NEW", "error.state_too_new", **values)
+            known: Json = {"path": path.name, "schema": schema, "known": SCHEMA}
+            raise SurroundingsError("STATE_TOO_NEW", "error.state_too_new", **known)
         return cls(path, data)
 
     def save(self) -> None:
