@@ -16,8 +16,10 @@ from typing import Final, NoReturn, Protocol, cast
 import msgspec
 
 from kickwheel_agent_loop._inspect import class_attribute, class_chain, class_name, is_awaitable, let_go
+from kickwheel_protocol import JsonObject
 
-_PLAIN_BASES: Final = (dict, list, tuple, str, int, float)  # a subclass may mean anything by its items
+_PLAIN_BASES: Final = frozenset(map(id, (dict, list, tuple, str, int, float)))
+"""Identities of the plain classes. A subclass of one may mean anything by what it holds."""
 _CONVERSIONS: Final = 8  # an enum member may stand for another one; a longer chain goes nowhere
 
 
@@ -61,15 +63,16 @@ def refuse_key(key: object) -> NoReturn:
 
 def _converted_once(value: object) -> object:
     chain = class_chain(value)
-    if not _is_one_of(chain, enum.Enum):
-        if _is_one_of(chain, *_PLAIN_BASES):
+    identities = frozenset(map(id, chain))  # a class may have a hash of its own making, its identity has not
+    if id(enum.Enum) not in identities:
+        if not _PLAIN_BASES.isdisjoint(identities):
             refuse_value(value)
-        if _is_one_of(chain, decimal.Decimal):
+        if id(decimal.Decimal) in identities:
             return _decimal(cast("decimal.Decimal", value))
-        if _is_one_of(chain, *_EXACT):
+        if not _EXACT.keys().isdisjoint(identities):
             value = _exact(chain, value)
-        elif not _is_one_of(chain, msgspec.Struct) and class_attribute(chain, "__dataclass_fields__") is None:
-            return _dump_model(chain, value)
+        elif id(msgspec.Struct) not in identities and class_attribute(chain, "__dataclass_fields__") is None:
+            return _dump_model(identities, value)
     # Decimals stay, because a NaN among them would pass as text; sets are sorted, whatever the hash seed.
     return msgspec.to_builtins(
         value, builtin_types=(decimal.Decimal,), order="deterministic", enc_hook=_converted_once
@@ -78,11 +81,7 @@ def _converted_once(value: object) -> object:
 
 def _is_plain(value: object) -> bool:
     kind = type(value)
-    return value is None or kind is bool or any(kind is base for base in _PLAIN_BASES)
-
-
-def _is_one_of(chain: tuple[type, ...], *classes: type) -> bool:
-    return any(kind is wanted for kind in chain for wanted in classes)
+    return value is None or kind is bool or kind is JsonObject or id(kind) in _PLAIN_BASES
 
 
 def _decimal(value: decimal.Decimal) -> str:
@@ -111,28 +110,26 @@ def _exact_uuid(value: uuid.UUID) -> uuid.UUID:
     return uuid.UUID(int=value.int)
 
 
-_EXACT: Final[dict[type, Callable[..., object]]] = {
-    datetime.datetime: _exact_datetime,  # before `date`, of which it is a subclass
-    datetime.date: _exact_date,
-    datetime.time: _exact_time,
-    datetime.timedelta: _exact_timedelta,
-    uuid.UUID: _exact_uuid,
+_EXACT: Final[dict[int, Callable[..., object]]] = {
+    id(datetime.datetime): _exact_datetime,  # before `date`, of which it is a subclass
+    id(datetime.date): _exact_date,
+    id(datetime.time): _exact_time,
+    id(datetime.timedelta): _exact_timedelta,
+    id(uuid.UUID): _exact_uuid,
 }
-"""Subclasses of these carry the same data, as the dates of a test clock do; only the exact class is
-converted.
-"""
+"""Subclasses carry the same data, as the dates of a test clock do; only the exact class is converted."""
 
 
 def _exact(chain: tuple[type, ...], value: object) -> object:
-    if any(chain[0] is exact for exact in _EXACT):
+    if id(chain[0]) in _EXACT:
         return value
-    return next(make(value) for exact, make in _EXACT.items() if _is_one_of(chain, exact))
+    return next(_EXACT[id(kind)](value) for kind in chain if id(kind) in _EXACT)
 
 
-def _dump_model(chain: tuple[type, ...], value: object) -> object:
+def _dump_model(identities: frozenset[int], value: object) -> object:
     """Dump a pydantic model. Its package is loaded if there is one: it is never imported from here."""
     module = sys.modules.get("pydantic.main")
     base = None if module is None else vars(module).get("BaseModel")
-    if base is None or not _is_one_of(chain, base):
+    if base is None or id(base) not in identities:
         refuse_value(value)
     return cast("_Model", value).model_dump(mode="json")

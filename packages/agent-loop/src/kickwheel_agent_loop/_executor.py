@@ -23,56 +23,48 @@ def _nothing() -> None:
 
 
 @final
-class _Waiter(asyncio.Future[None]):
-    """What the caller waits on. A cancellation is passed on inside `Task.cancel`, as if the executor itself
-    were awaited: a loop that cancels both, as it does when it shuts down, interrupts the executor once.
-    """
+class Execution(asyncio.Future[None]):
+    """One executor at work, and what its caller waits on.
 
-    def __init__(self, tell: Callable[[], None]) -> None:
-        super().__init__(loop=asyncio.get_running_loop())
-        self._tell = tell
-
-    def cancel(self, msg: object = None) -> bool:
-        """Pass it on, and wake the caller."""
-        self._tell()
-        return super().cancel(msg)
-
-
-@final
-class Execution:
-    """One executor at work. Its error is kept as data, so none is ever reported as never retrieved.
-
-    A future or task that the executor returned is waited for as it is; anything else runs in one task of its
-    own, whose first step is taken at once where Python can do so.
+    A future or task that the executor returned is waited for as it is; anything else runs in one task of
+    its own, whose first step is taken at once where Python can do so. The executor's error is kept as
+    data, so none is ever reported as never retrieved. A cancellation of the caller is passed on inside
+    `Task.cancel`, as if the executor itself were awaited: a loop that cancels both, as it does when it
+    shuts down, interrupts the executor once.
     """
 
     __slots__ = (
         "_awaitable",
         "_error",
-        "_future",
         "_given_up",
+        "_inner",
         "_started",
         "_stopping",
         "_value",
-        "_waiter",
         "caller_cancelled",
     )
 
     def __init__(self, awaitable: object) -> None:
+        super().__init__()
         self._awaitable = awaitable
         self._value: object = None
         self._error: BaseException | None = None
         self._started = self._stopping = self._given_up = False
         self.caller_cancelled = False
-        self._waiter: _Waiter | None = None
-        future = as_future(awaitable)
-        if future is None:
-            future = self._begin()
-        elif future is asyncio.current_task():
+        """Whether the wait ended because the waiting task was cancelled."""
+        inner = as_future(awaitable)
+        if inner is None:
+            inner = self._begin()
+        elif inner is asyncio.current_task():
             self._error = RuntimeError("an executor cannot be awaited by the very task that it returned")
-        elif future.get_loop() is not asyncio.get_running_loop():
+        elif inner.get_loop() is not self.get_loop():
             self._error = RuntimeError("an executor returned a future that belongs to another event loop")
-        self._future = future
+        self._inner = inner
+
+    def cancel(self, msg: object = None) -> bool:
+        """Pass the cancellation of the caller on to the executor, and wake the caller."""
+        self.tell()
+        return super().cancel(msg)
 
     async def wait(self, signal: Signal, unfinished: "set[asyncio.Future[object]] | None" = None) -> object:
         """Wait for the end. Returns the value, or raises the executor's error, or the reason of an abort at
@@ -83,14 +75,13 @@ class Execution:
         it from an invented one.
         """
         # [solution 06.4]
-        future = self._future
-        if self._error is None and not future.done():
-            waiter = self._waiter = _Waiter(self.tell)
-            future.add_done_callback(self._ended)
+        inner = self._inner
+        if self._error is None and not inner.done():
+            inner.add_done_callback(self._ended)
             remove: Callable[[], object] = _nothing
             try:
                 remove = signal.add_callback(self.stop)
-                await waiter
+                await self
             except asyncio.CancelledError:
                 self.caller_cancelled = True
                 self.tell()
@@ -99,9 +90,9 @@ class Execution:
                 raise
             finally:
                 remove()
-                if not future.done():
+                if not inner.done():
                     self._give_up(_unfinished if unfinished is None else unfinished)
-        if future.done():
+        if inner.done():
             self._raise_if_fatal()
         signal.raise_if_aborted()
         return self._outcome()
@@ -112,7 +103,7 @@ class Execution:
         # [solution 06.4]
         if not self._stopping:
             self._stopping = True
-            self._future.cancel()
+            self._inner.cancel()
         # [/solution]
 
     def stop(self) -> None:
@@ -121,8 +112,8 @@ class Execution:
         An executor that was cancelled by somebody else, as by a loop that shuts down, is left to its cleanup.
         """
         # [solution 06.4]
-        future = self._future
-        if not (isinstance(future, asyncio.Task) and future.cancelling()):
+        inner = self._inner
+        if not (isinstance(inner, asyncio.Task) and inner.cancelling()):
             self.tell()
         self._wake()
         # [/solution]
@@ -130,15 +121,15 @@ class Execution:
     async def _end(self) -> None:
         """Wait until the executor has ended; each further cancellation of the caller reaches it too."""
         # [solution 06.4]
-        while not self._future.done():
+        while not self._inner.done():
             try:
-                await asyncio.wait((self._future,))
+                await asyncio.wait((self._inner,))
             except asyncio.CancelledError:
-                self._future.cancel()
+                self._inner.cancel()
         # [/solution]
 
     def _begin(self) -> "asyncio.Future[object]":
-        loop = asyncio.get_running_loop()
+        loop = self.get_loop()
         if sys.version_info >= (3, 12) and loop.get_task_factory() is None:
             return cast("asyncio.Future[object]", asyncio.Task(self._run(), loop=loop, eager_start=True))
         return cast("asyncio.Future[object]", loop.create_task(self._run()))
@@ -151,7 +142,7 @@ class Execution:
         except BaseException as error:
             if self._given_up and is_fatal(error):
                 raise  # nobody is left to hand it to, and an exit must not be hidden
-            if self._waiter is not None and self._waiter.get_loop().is_closed():
+            if self.get_loop().is_closed():
                 return  # the loop is gone, and this coroutine is being closed
             self._error = error
         self._wake()
@@ -163,9 +154,8 @@ class Execution:
         self._wake()
 
     def _wake(self) -> None:
-        waiter = self._waiter
-        if waiter is not None and not waiter.done():
-            waiter.set_result(None)
+        if not self.done():
+            self.set_result(None)
 
     def _outcome(self) -> object:
         error, self._error = self._error, None
@@ -174,26 +164,26 @@ class Execution:
                 raise error
             finally:
                 del error  # a frame that holds its own exception is a reference cycle
-        if self._future is self._awaitable or not self._started:
-            return self._future.result()
+        if self._inner is self._awaitable or not self._started:
+            return self._inner.result()
         return self._value
 
     def _give_up(self, unfinished: "set[asyncio.Future[object]]") -> None:
         """Go on without the executor: it was told to stop, is held until it ends, and makes no noise."""
-        future = self._future
+        inner = self._inner
         self._given_up = True
-        if future.get_loop().is_closed():
+        if inner.get_loop().is_closed():
             return
         self.stop()
-        unfinished.add(future)
-        future.add_done_callback(unfinished.discard)
-        if future is self._awaitable:
-            observe(future)
+        unfinished.add(inner)
+        inner.add_done_callback(unfinished.discard)
+        if inner is self._awaitable:
+            observe(inner)
 
     def _raise_if_fatal(self) -> None:
         """Raise the error that must not be hidden even by a cancellation, and observe any other."""
         error = self._error
-        if self._future is self._awaitable and not self._future.cancelled():
-            error = self._future.exception()
+        if self._inner is self._awaitable and not self._inner.cancelled():
+            error = self._inner.exception()
         if error is not None and is_fatal(error):
             raise error
