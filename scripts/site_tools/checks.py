@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Literal
 
 from site_tools import errors_table, generate, parity, structure, vietnamese
 
+from site_tools.layout import Fault
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from site_tools.layout import Fault, Site
+    from site_tools.layout import Site
 
 Status = Literal["ok", "warn", "fail"]
 Check = "Callable[[Site], list[Fault]]"
@@ -60,10 +62,19 @@ def run(site: Site, *, release: bool = False, checkpoint: str | None = None) -> 
     """Every check; with a checkpoint, only the faults in its own files."""
     results: list[Result] = []
     for name, check in CHECKS.items():
-        faults = tuple(sorted(f for f in check(site) if checkpoint is None or _concerns(f, checkpoint)))
+        found = _made(name, check, site)
+        faults = tuple(sorted(f for f in found if checkpoint is None or _concerns(f, checkpoint)))
         status: Status = "ok" if not faults else "warn" if name in WARNINGS and not release else "fail"
         results.append(Result(name, status, faults))
     return results
+
+
+def _made(name: str, check: Callable[[Site], list[Fault]], site: Site) -> list[Fault]:
+    """The check's faults; a check that cannot read its sources is red, it does not end the others."""
+    try:
+        return check(site)
+    except Exception as error:  # whatever a half-written source makes it raise
+        return [Fault(name, ".", 0, f"could not be made: {type(error).__name__}: {error}")]
 
 
 def _concerns(fault: Fault, checkpoint: str) -> bool:

@@ -70,7 +70,9 @@ def _collect(root: Path) -> list[Case]:
             env={**os.environ, "PYTHONPATH": str(root / "tests" / "support"), "KICKWHEEL_COLLECTING": "1"},
         )
         if done.returncode not in (0, 5) or not file.exists():
-            raise CollectionError((done.stdout[-3000:] + done.stderr[-2000:]).strip())
+            said = done.stdout + done.stderr
+            rows_said = [row for row in said.split("\n") if row.startswith(("E  ", "ERROR", "_____"))]
+            raise CollectionError("\n".join(rows_said)[-2000:] or said[-2000:])
         rows = cast("list[dict[str, object]]", json.loads(file.read_text("utf-8")))
     return [
         Case(

@@ -41,8 +41,8 @@ def codes(site: Site) -> list[Fault]:
     """A code in source but not in the table is a fault, and the reverse; so is one listed twice for an owner."""
     table, others = read(site)
     faults: list[Fault] = []
+    listed = {code.code for code in table}
     for name, folder in PACKAGES.items():
-        listed = {code.code for code in table if code.package == name}
         strings = source_strings(site, folder)
         for text, place in sorted(strings.items()):
             if LOOKS_LIKE_A_CODE.fullmatch(text) and text not in listed and text not in others:

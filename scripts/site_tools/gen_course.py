@@ -8,6 +8,7 @@ import tomllib
 from typing import TYPE_CHECKING, cast
 
 from site_tools import collection
+from site_tools.gen_text import glossed
 from site_tools.layout import CHECKPOINTS, LANGS, PACKAGES
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ def course_map(site: Site) -> dict[str, str]:
             )
             total += data.minutes
         body = "\n".join(rows) + "\n\n" + words["total"].format(total) + "\n"
+        body = glossed(body, site.glossary.terms) if lang == "vi" else body
         path = f"docs/{lang}/course/index.md"
         out[path] = replace_region((site.root / path).read_text("utf-8"), "course-map", body)
     return out

@@ -259,11 +259,18 @@ def changelog_pages(site: Site) -> dict[str, str]:
     return out
 
 
+SUBMODULES = {"kickwheel_provider_adapter": ("dialects",)}
+"""Public modules that a package's `__all__` names."""
+
+
 def module_pages(site: Site) -> dict[str, str]:
     """One page a module: what its `__all__` names, with the docstrings of the source."""
     out: dict[str, str] = {}
     for name in PACKAGES:
         module = name.replace("-", "_")
         head = front(module, f"Every public name of {module}, with shapes, units and errors.")
-        out[f"docs/en/reference/{module}.md"] = f"{head}# {module}\n\n{MARK}\n::: {module}\n"
+        text = f"{head}# {module}\n\n{MARK}\n::: {module}\n"
+        for inner in SUBMODULES.get(module, ()):
+            text += f"\n::: {module}.{inner}\n    options:\n      heading_level: 2\n      show_root_heading: true\n"
+        out[f"docs/en/reference/{module}.md"] = text
     return out
