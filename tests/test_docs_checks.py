@@ -83,7 +83,13 @@ FAULTS: list[tuple[str, str, str, str, str]] = [
     ("front matter", EN, "\ntitle: ", "\nauthor: me\ntitle: ", "too much ['author']"),
     ("front matter", VI, "\nsource_sha256:", "\nsource:", "missing ['source_sha256']"),
     ("front matter", EN, "description: ", "description: " + "x" * 160, "1 to 160 characters"),
-    ("course map", "docs/en/course/index.md", "| 45 | 3 | `kickwheel_p", "| 44 | 3 | `kickwheel_p", "do not add up"),
+    (
+        "course map",
+        "docs/en/course/index.md",
+        "| 45 | 3 | `kickwheel_p",
+        "| 44 | 3 | `kickwheel_p",
+        "do not add up",
+    ),
     ("guides", "docs/en/guides/index.md", "(script-a-model.md)", "(write-a-tool.md)", "must link guides/"),
     ("guides", GUIDE, '--8<-- "examples/', '--8<-- "tests/', "includes no program from examples/"),
     ("headings", VI, "{#mechanism}", "", "H2 number 3 must be"),
@@ -97,20 +103,62 @@ FAULTS: list[tuple[str, str, str, str, str]] = [
     ("experiment", EN, "05-break.en.md", "04-break.en.md", "05-break.en.md is not included"),
     ("cited", EN, "05.54", "05.954", "there is no line 05.954"),
     ("hints", EN, "05-hints.en.md", "04-hints.en.md", "05-hints.en.md is not included"),
-    ("pi-sdk", EN, "## Mechanism {#mechanism}\n", "## Mechanism {#mechanism}\n\nSince 0.85.0.\n", "the shared box only"),
+    (
+        "pi-sdk",
+        EN,
+        "## Mechanism {#mechanism}\n",
+        "## Mechanism {#mechanism}\n\nSince 0.85.0.\n",
+        "the shared box only",
+    ),
     ("pi-sdk", "includes/pi-sdk.en.md", "0.85.0", "0.84.0", "must name 0.85.0"),
-    ("pi-sdk", EN, "## Compare with the Pi SDK {", "## Compare with the Pi SDK 1.2.3 {", "no heading holds a version"),
+    (
+        "pi-sdk",
+        EN,
+        "## Compare with the Pi SDK {",
+        "## Compare with the Pi SDK 1.2.3 {",
+        "no heading holds a version",
+    ),
     ("length", EN, "{#mechanism}\n", "{#mechanism}\n\n" + "word " * 131, "131 words in a paragraph"),
-    ("fences", EN, "{#mechanism}\n", "{#mechanism}\n\n```python\na\nb\nc\nd\n```\n", "of more than three lines"),
-    ("fences", EN, "{#mechanism}\n", '{#mechanism}\n\n```json\n{\n"a":\n1\n}\n```\n', "included from fixtures/"),
+    (
+        "fences",
+        EN,
+        "{#mechanism}\n",
+        "{#mechanism}\n\n```python\na\nb\nc\nd\n```\n",
+        "of more than three lines",
+    ),
+    (
+        "fences",
+        EN,
+        "{#mechanism}\n",
+        '{#mechanism}\n\n```json\n{\n"a":\n1\n}\n```\n',
+        "included from fixtures/",
+    ),
     ("examples", GUIDE, "examples/", "tests/", "is shown on no page"),
     ("renderings", VI, "{#mechanism}\n", "{#mechanism}\n\nMột stream mới.\n", '"stream" stays in English'),
-    ("first use", VI, "{#outcome}\n", "{#outcome}\n\nMột tầng vận chuyển rất nhanh.\n", "tầng vận chuyển (transport)"),
+    (
+        "first use",
+        VI,
+        "{#outcome}\n",
+        "{#outcome}\n\nMột tầng vận chuyển rất nhanh.\n",
+        "tầng vận chuyển (transport)",
+    ),
     ("spelling", VI, "{#mechanism}\n", "{#mechanism}\n\nMột câu\uff0c rồi thôi.\n", "full-width character"),
     ("spelling", VI, "{#mechanism}\n", "{#mechanism}\n\nMo\u0323t câu.\n", "not in NFC"),
-    ("spelling", VI, "{#mechanism}\n", "{#mechanism}\n\n" + "mot cau " * 10 + "\n", "without a Vietnamese mark"),
+    (
+        "spelling",
+        VI,
+        "{#mechanism}\n",
+        "{#mechanism}\n\n" + "mot cau " * 10 + "\n",
+        "without a Vietnamese mark",
+    ),
     ("spelling", VI, "{#mechanism}\n", "{#mechanism}\r\n", "lines end with LF"),
-    ("thousands", EN, "{#mechanism}\n", "{#mechanism}\n\nAt most 65,536 of them.\n", "65,536 has a thousands separator"),
+    (
+        "thousands",
+        EN,
+        "{#mechanism}\n",
+        "{#mechanism}\n\nAt most 65,536 of them.\n",
+        "65,536 has a thousands separator",
+    ),
     ("figures", EN, "{#mechanism}\n", "{#mechanism}\n\nAt most 65537 of them.\n", "65537"),
     ("parity", VI, "{#mechanism}", "", "headings differ"),
     ("parity", VI, "kickwheel test 05\n```", "kickwheel test 06\n```", "fences differ"),
@@ -119,16 +167,27 @@ FAULTS: list[tuple[str, str, str, str, str]] = [
     ("parity", EN, "](06-tool-contract.md", "](07-agent-loop.md", "links differ"),
     ("parity", VI, "PROVIDER_MISSING_TERMINAL", "PROVIDER_MISSING_START", "codes differ"),
     ("parity", VI, "05.54", "05.55", "line numbers differ"),
-    ("error codes", "docs/errors.toml", '"PROVIDER_EXHAUSTED"', '"PROVIDER_TIRED"', "PROVIDER_TIRED is not in the source"),
+    (
+        "error codes",
+        "docs/errors.toml",
+        '"PROVIDER_EXHAUSTED"',
+        '"PROVIDER_TIRED"',
+        "PROVIDER_TIRED is not in the source",
+    ),
     ("error codes", "docs/errors.toml", '    "NO_COLOR",\n', "", "NO_COLOR is in the source"),
 ]
 
 
 @pytest.mark.parametrize(
     ("check", "file", "old", "new", "message"),
-    [pytest.param(*row, marks=pytest.mark.criterion(*LINES[row[0]]), id=f"{n:02}-{row[0]}") for n, row in enumerate(FAULTS)],
+    [
+        pytest.param(*row, marks=pytest.mark.criterion(*LINES[row[0]]), id=f"{n:02}-{row[0]}")
+        for n, row in enumerate(FAULTS)
+    ],
 )
-def test_a_planted_fault_is_named(root: Path, check: str, file: str, old: str, new: str, message: str) -> None:
+def test_a_planted_fault_is_named(
+    root: Path, check: str, file: str, old: str, new: str, message: str
+) -> None:
     with planted(root, file, old, new) as site:
         found = red(site, check)
     assert any(message in text for text in found), found
@@ -138,7 +197,9 @@ def test_a_planted_fault_is_named(root: Path, check: str, file: str, old: str, n
 def test_a_difference_between_languages_names_both_files_and_the_place(root: Path) -> None:
     with planted(root, VI, "{#mechanism}", "") as site:
         found = [str(fault) for fault in parity.parity(site)]
-    assert re.fullmatch(rf"{VI}:\d+: \[parity\] headings differ: .*, but \(2, 'mechanism'\) in {EN}:\d+", found[0])
+    assert re.fullmatch(
+        rf"{VI}:\d+: \[parity\] headings differ: .*, but \(2, 'mechanism'\) in {EN}:\d+", found[0]
+    )
 
 
 @pytest.mark.criterion("S.06")
@@ -230,7 +291,9 @@ def test_an_edited_generated_file_is_named_with_the_command_that_rewrites_it(
 
 
 @pytest.mark.criterion("S.44")
-def test_changing_one_row_of_a_state_table_makes_the_check_fail(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changing_one_row_of_a_state_table_makes_the_check_fail(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from kickwheel_agent_loop import _phases
 
     assert generate.differences(Site(root), "diagrams") == []

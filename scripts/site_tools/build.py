@@ -133,7 +133,7 @@ def environment(out: Path) -> dict[str, str]:
 
 
 def draft_config(root: Path, lang: Lang) -> str:
-    """The configuration with a navigation that names only the pages that exist: for a site that is being written."""
+    """The configuration with a navigation of the pages that exist: for a site that is being written."""
     docs = root / "docs" / lang
     nav = _existing(navigation(root / CONFIGS[lang]), lambda path: (docs / path).exists())
     return yaml.safe_dump({**DRAFT, "INHERIT": CONFIGS[lang], "nav": nav}, allow_unicode=True)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from site_tools import errors_table, generate, parity, structure, vietnamese
-
 from site_tools.layout import Fault
 
 if TYPE_CHECKING:

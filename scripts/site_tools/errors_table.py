@@ -1,4 +1,4 @@
-"""The table of stable codes: `docs/errors.toml` to `reference/errors.md`, compared with the packages' source (S.10)."""
+"""The table of stable codes: `docs/errors.toml` to `reference/errors.md`, compared with the source (S.10)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def read(site: Site) -> tuple[list[Code], frozenset[str]]:
 
 
 def codes(site: Site) -> list[Fault]:
-    """A code in source but not in the table is a fault, and the reverse; so is one listed twice for an owner."""
+    """A code in source but not in the table is a fault, and the reverse; so is a double for one owner."""
     table, others = read(site)
     faults: list[Fault] = []
     listed = {code.code for code in table}
@@ -78,23 +78,28 @@ def source_strings(site: Site, folder: str) -> dict[str, tuple[str, int]]:
 HEAD: dict[Lang, tuple[str, str, str, tuple[str, str, str, str]]] = {
     "en": (
         "Error codes",
-        "Every stable code of every package and of the command: what it means and which checkpoint builds it.",
-        "Branch on a code, never on a text: codes are part of the interface and stay, wording may change. One code may "
+        "Every stable code of every package and of the command: what it means and which checkpoint "
+        "builds it.",
+        "Branch on a code, never on a text: codes are part of the interface and stay, wording may "
+        "change. One code may "
         "have two owners, with a meaning each; the anchor of a row is `Owner.CODE`.",
         ("code", "meaning", "package", "checkpoint"),
     ),
     "vi": (
         "Mã lỗi",
         "Mọi mã ổn định của từng gói và của dòng lệnh: nghĩa của mã và checkpoint dựng nên nó.",
-        "Hãy rẽ nhánh theo mã, đừng theo câu chữ: mã là một phần của giao diện và được giữ nguyên, câu chữ có thể đổi. Một mã "
+        "Hãy rẽ nhánh theo mã, đừng theo câu chữ: mã là một phần của giao diện và được giữ nguyên, câu "
+        "chữ có thể đổi. Một mã "
         "có thể thuộc hai chủ, mỗi chủ một nghĩa; neo của mỗi hàng là `Owner.CODE`.",
         ("mã", "nghĩa", "gói", "checkpoint"),
     ),
 }
 WHERE: dict[str, tuple[str, str]] = {
     "TranscriptIssue": (
-        "Findings of `validate_transcript`, which never raises. `RunError.INVALID_TRANSCRIPT` is the loop's way to report them.",
-        "Những phát hiện của `validate_transcript`, hàm không bao giờ ném lỗi. `RunError.INVALID_TRANSCRIPT` là cách vòng "
+        "Findings of `validate_transcript`, which never raises. `RunError.INVALID_TRANSCRIPT` is the "
+        "loop's way to report them.",
+        "Những phát hiện của `validate_transcript`, hàm không bao giờ ném lỗi. "
+        "`RunError.INVALID_TRANSCRIPT` là cách vòng "
         "lặp Agent báo lại chúng.",
     ),
     "ScriptedModelError": (
@@ -126,8 +131,10 @@ WHERE: dict[str, tuple[str, str]] = {
         "Là `code` của lỗi trong `FailedRun`. Không gì bị ném ra; hãy đọc `run.error.code`.",
     ),
     "kickwheel": (
-        "The `error.code` of the command's JSON. Exit 2 means refused and nothing changed, exit 3 means the environment.",
-        "Là `error.code` trong JSON của dòng lệnh. Mã thoát 2: bị từ chối, chưa gì thay đổi; mã thoát 3: do môi trường.",
+        "The `error.code` of the command's JSON. Exit 2 means refused and nothing changed, exit 3 means "
+        "the environment.",
+        "Là `error.code` trong JSON của dòng lệnh. Mã thoát 2: bị từ chối, chưa gì thay đổi; mã thoát "
+        "3: do môi trường.",
     ),
 }
 
@@ -159,7 +166,8 @@ def _row(code: Code, lang: Lang) -> str:
     anchor = f"{code.owner}.{code.code}"
     meaning = code.vi if lang == "vi" else code.en
     page = f"../course/{code.checkpoint}-{CHECKPOINTS[code.checkpoint]}.md"
-    return f'| <span id="{anchor}">`{code.code}`</span> | {meaning} | `{code.package}` | [{code.checkpoint}]({page}) |\n'
+    link = f"[{code.checkpoint}]({page})"
+    return f'| <span id="{anchor}">`{code.code}`</span> | {meaning} | `{code.package}` | {link} |\n'
 
 
 def _digest(body: str) -> str:

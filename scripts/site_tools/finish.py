@@ -1,7 +1,7 @@
 """Finishing: what the built pages need and the page builder does not do. Works on the built files only.
 
-Tooltips once a section (S.30), links from line numbers to the contract, accent-free search words (S.40), links into the
-English part of the site (S.41), one sitemap (S.42), a box on stale translations (S.34), no other host (S.46).
+Tooltips once a section (S.30), links from line numbers to the contract, accent-free search words (S.40), links into
+the English part of the site (S.41), one sitemap (S.42), a box on stale translations (S.34), no other host (S.46).
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ STALE_BOX = {
     "en": ("", ""),
     "vi": (
         "Bản dịch có thể cũ",
-        "Trang tiếng Anh đã thay đổi sau khi bản dịch này được viết. Khi hai trang khác nhau, hãy tin trang tiếng Anh.",
+        "Trang tiếng Anh đã thay đổi sau khi bản dịch này được viết. Khi hai trang khác nhau, hãy tin "
+        "trang tiếng Anh.",
     ),
 }
 
@@ -153,14 +154,15 @@ class _Html:
 
     def stale_box(self, text: str) -> str:
         title, sentence = STALE_BOX[self.lang]
-        box = f'<div class="admonition warning kw-stale"><p class="admonition-title">{title}</p><p>{sentence}</p></div>'
+        head = f'<p class="admonition-title">{title}</p>'
+        box = f'<div class="admonition warning kw-stale">{head}<p>{sentence}</p></div>'
         start, end = article(text)
         place = text.find("</h1>", start, end)
         place = place + len("</h1>") if place >= 0 else start
         return text[:place] + box + text[place:]
 
 
-# --- search ------------------------------------------------------------------------------------------------------------
+# --- search -------------------------------------------------------------------------------------------------
 
 
 def fold(word: str) -> str:
@@ -182,7 +184,7 @@ def fold_search(index: Path) -> None:
     index.write_text(json.dumps(data, ensure_ascii=False, separators=(",", ":")), "utf-8", newline="\n")
 
 
-# --- the sitemap -------------------------------------------------------------------------------------------------------
+# --- the sitemap --------------------------------------------------------------------------------------------
 
 
 def sitemap(out: Path, urls: Mapping[Lang, str]) -> None:

@@ -1,4 +1,4 @@
-"""Generated parts that come from course data: the course map, hints, mutants, the failure experiment, criteria tables."""
+"""Generated parts that come from course data: map, hints, mutants, failure experiment, criteria tables."""
 
 from __future__ import annotations
 
@@ -125,7 +125,8 @@ def other(site: Site, number: str, data: Checkpoint, mutant: Mutant, lang: Lang)
         if mutant.check == "types"
         else f"{words['red']} " + ", ".join(f"`{t}`" for t in mutant.red)
     )
-    answer = f"```diff\n{diff(site, data, mutant)}```\n\n{red} ({', '.join(mutant.criteria)})\n\n{mutant.why.get(lang).strip()}"
+    lines = ", ".join(mutant.criteria)
+    answer = f"```diff\n{diff(site, data, mutant)}```\n\n{red} ({lines})\n\n{mutant.why.get(lang).strip()}"
     return (
         f"**`kickwheel break {number} {mutant.name}`** {mutant.question.get(lang).strip()}\n\n"
         f'??? question "{words["answer"]}"\n{_indent(answer)}\n'

@@ -1,4 +1,4 @@
-"""The diagram of each checkpoint page: drawn from the package's own table or types, or from a run made here."""
+"""The diagram of each checkpoint page: drawn from the package's table or types, or from a run made here."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _run(work: Coroutine[object, object, T]) -> T:
     return asyncio.run(bounded())
 
 
-# --- drawn from tables and types ---------------------------------------------------------------------------------------
+# --- drawn from tables and types ----------------------------------------------------------------------------
 
 
 def protocol(say: Callable[[str], str]) -> Iterable[str]:
@@ -94,7 +94,7 @@ def _labelled(rows: Iterable[str], say: Callable[[str], str]) -> Iterable[str]:
         yield f"{arrow}: {say(label)}" if colon else row
 
 
-# --- drawn from runs ---------------------------------------------------------------------------------------------------
+# --- drawn from runs ----------------------------------------------------------------------------------------
 
 
 def complete_trace(say: Callable[[str], str]) -> Iterable[str]:
@@ -144,7 +144,8 @@ def message_ir(say: Callable[[str], str]) -> Iterable[str]:
         yield f"    m{index - 1} --> m{index}"
     for index, message in enumerate(messages):
         if isinstance(message, ToolResultMessage):
-            yield f'    m{index} -. "{say("answers")} {message.tool_call_id}" .-> {calls[message.tool_call_id]}'
+            call = message.tool_call_id
+            yield f'    m{index} -. "{say("answers")} {call}" .-> {calls[call]}'
 
 
 async def _sum_run() -> _Trace:

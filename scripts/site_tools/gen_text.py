@@ -32,7 +32,7 @@ def _yaml(text: str) -> str:
     )
 
 
-# --- the contract ------------------------------------------------------------------------------------------------------
+# --- the contract -------------------------------------------------------------------------------------------
 
 
 def contract_pages(site: Site) -> dict[str, str]:
@@ -93,19 +93,21 @@ def _needs_gap(before: str, row: str) -> bool:
     return row.startswith("## ") and bool(before.strip())
 
 
-# --- the glossary ------------------------------------------------------------------------------------------------------
+# --- the glossary -------------------------------------------------------------------------------------------
 
 GLOSSARY_HEAD = {
     "en": (
         "Glossary",
         "The words of the course and the packages, each in one to three sentences.",
-        "Words that the pages use with one meaning. The same texts appear when you rest on a word that is underlined "
+        "Words that the pages use with one meaning. The same texts appear when you rest on a word that "
+        "is underlined "
         "with dots.",
     ),
     "vi": (
         "Thuật ngữ",
         "Các từ dùng trong khóa học và trong các gói, mỗi từ một đến ba câu.",
-        "Đây là những từ mà các trang luôn dùng với một nghĩa. Nội dung này cũng hiện ra khi bạn dừng ở một từ có gạch "
+        "Đây là những từ mà các trang luôn dùng với một nghĩa. Nội dung này cũng hiện ra khi bạn dừng ở "
+        "một từ có gạch "
         "chân bằng dấu chấm.",
     ),
 }
@@ -118,7 +120,8 @@ def glossary_pages(site: Site) -> dict[str, str]:
         title, description, intro = GLOSSARY_HEAD[lang]
         body = f"\n# {title}\n\n{MARK}\n{intro}\n"
         for entry in site.glossary.entries():
-            body += f"\n## {_heading(entry, lang)} {{#{entry.anchor}}}\n\n{entry.vi if lang == 'vi' else entry.en}\n"
+            text = entry.vi if lang == "vi" else entry.en
+            body += f"\n## {_heading(entry, lang)} {{#{entry.anchor}}}\n\n{text}\n"
         if lang == "vi":
             body = glossed(body, site.glossary.terms)
             head = front(title, description, source_sha256=english)
@@ -219,13 +222,14 @@ def _forms(term: str, lang: Lang) -> list[str]:
     return forms
 
 
-# --- changelogs and modules --------------------------------------------------------------------------------------------
+# --- changelogs and modules ---------------------------------------------------------------------------------
 
 CHANGELOG_HEAD = {
     "en": (
         "Changelog",
         "The published version of each distribution and what changed in it.",
-        "Six distributions, each with its own version and its own list of changes. The course and the command come with "
+        "Six distributions, each with its own version and its own list of changes. The course and the "
+        "command come with "
         "`kickwheel`.",
         ("distribution", "version", "changes"),
         "list of changes",
@@ -233,7 +237,8 @@ CHANGELOG_HEAD = {
     "vi": (
         "Thay đổi",
         "Phiên bản của từng gói phân phối và những gì đã thay đổi.",
-        "Có sáu gói phân phối; mỗi gói có phiên bản và danh sách thay đổi riêng. Khóa học và dòng lệnh đi cùng "
+        "Có sáu gói phân phối; mỗi gói có phiên bản và danh sách thay đổi riêng. Khóa học và dòng lệnh "
+        "đi cùng "
         "`kickwheel`.",
         ("gói phân phối", "phiên bản", "thay đổi"),
         "danh sách thay đổi",
@@ -271,6 +276,7 @@ def module_pages(site: Site) -> dict[str, str]:
         head = front(module, f"Every public name of {module}, with shapes, units and errors.")
         text = f"{head}# {module}\n\n{MARK}\n::: {module}\n"
         for inner in SUBMODULES.get(module, ()):
-            text += f"\n::: {module}.{inner}\n    options:\n      heading_level: 2\n      show_root_heading: true\n"
+            text += f"\n::: {module}.{inner}\n    options:\n"
+            text += "      heading_level: 2\n      show_root_heading: true\n"
         out[f"docs/en/reference/{module}.md"] = text
     return out

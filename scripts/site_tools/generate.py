@@ -49,7 +49,7 @@ def everything(site: Site, only: str | None = None) -> tuple[dict[str, str], lis
 
 
 def differences(site: Site, only: str | None = None) -> list[Fault]:
-    """A fault for each generated file that is missing, different or no longer made: all, or one generator's."""
+    """A fault for each generated file that is missing, different or no longer made."""
     files, faults = everything(site, only)
     for path, text in sorted(files.items()):
         file = site.root / path

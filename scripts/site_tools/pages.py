@@ -6,6 +6,7 @@ import hashlib
 import re
 import unicodedata
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, cast
 
 import yaml
@@ -76,7 +77,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Prose:
-    """A paragraph, list item, heading, box title or table cell: text as written, kind, section, first line."""
+    """A paragraph, list item, heading, box title or table cell: text as written, kind, section, line."""
 
     text: str
     kind: str
@@ -294,4 +295,4 @@ def _split_row(row: str) -> tuple[str, ...]:
     bounds = [-1, *cuts] if not masked.startswith("|") else cuts
     if not masked.endswith("|"):
         bounds = [*bounds, len(row)]
-    return tuple(row[a + 1 : b].strip() for a, b in zip(bounds, bounds[1:], strict=False))
+    return tuple(row[a + 1 : b].strip() for a, b in pairwise(bounds))

@@ -1,4 +1,4 @@
-"""Checks that both languages say the same: structure, fences, boxes, tables, links, codes, numbers; and staleness."""
+"""Checks that both languages say the same: structure, fences, tables, links, codes, numbers; and staleness."""
 
 from __future__ import annotations
 
@@ -136,6 +136,7 @@ def stale(site: Site) -> list[Fault]:
     for path, english, vietnamese in site.pairs():
         found = cast("object", vietnamese.meta.get("source_sha256"))
         if found != english.digest:
-            message = f"{english.file} has changed since; when the translation is right: scripts/site.py stamp {path}"
+            remedy = f"scripts/site.py stamp {path}"
+            message = f"{english.file} has changed since; when the translation is right: {remedy}"
             faults.append(Fault("stale", vietnamese.file, 1, message))
     return faults

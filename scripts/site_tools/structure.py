@@ -51,7 +51,7 @@ SECTION_ORDER = ("index.md", "quickstart.md", "course/", "guides/", "reference/"
 
 
 def trees(site: Site) -> list[Fault]:
-    """S.06: both trees hold the same paths, apart from the English-only ones; every page of the map exists."""
+    """S.06: both trees hold the same paths, but the English-only ones; every page of the map exists."""
     english = {path for path in site.paths("en") if not is_english_only(path)}
     vietnamese = set(site.paths("vi"))
     faults = [Fault("trees", f"docs/vi/{path}", 0, "is missing") for path in sorted(english - vietnamese)]
@@ -173,7 +173,7 @@ def headings(site: Site) -> list[Fault]:
 
 
 def paths(site: Site) -> list[Fault]:
-    """S.18: every path named in the outcome, the prerequisites and the test section exists; every snippet does."""
+    """S.18: every path named in outcome, prerequisites and test section exists; every snippet does."""
     faults: list[Fault] = []
     for _, page in course_pages(site):
         for anchor in ("outcome", "prerequisites", "test"):

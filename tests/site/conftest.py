@@ -65,5 +65,3 @@ def axe() -> str:
     """The text of axe, fetched for the tests only."""
     vendor.vendor(ROOT, vendor.AXE)
     return (ROOT / vendor.AXE.folder / vendor.AXE.script).read_text("utf-8")
-
-

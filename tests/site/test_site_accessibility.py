@@ -23,7 +23,9 @@ PLACES = [path for kind in KINDS for path in (kind, f"vi/{kind}")] + [API]
 
 
 def opened(browser: Browser, url: str, scheme: Scheme = "light", **options: object) -> Page:
-    page = new_context(browser, color_scheme=scheme, viewport={"width": 1280, "height": 900}, **options).new_page()
+    page = new_context(
+        browser, color_scheme=scheme, viewport={"width": 1280, "height": 900}, **options
+    ).new_page()
     page.goto(url)
     return page
 
@@ -32,7 +34,8 @@ CONTRAST = """
 (selector) => {
   const parse = c => { const m = c.match(/[\\d.]+/g).map(Number); return m.length > 3 ? m : [...m, 1]; };
   const over = (a, b) => a.slice(0, 3).map((v, i) => v * a[3] + b[i] * (1 - a[3]));
-  const light = c => { const f = c.map(v => v / 255).map(v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+  const linear = v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
+  const light = c => { const f = c.map(v => linear(v / 255));
     return 0.2126 * f[0] + 0.7152 * f[1] + 0.0722 * f[2]; };
   const behind = e => { const layers = [];
     for (let n = e; n; n = n.parentElement) { const c = parse(getComputedStyle(n).backgroundColor);
@@ -108,7 +111,9 @@ def _violations(page: Page, axe: str) -> list[str]:
 @pytest.mark.criterion("S.52")
 def test_axe_finds_nothing_serious(seen: dict[tuple[str, Scheme], Seen]) -> None:
     assert {place: one.violations for place, one in seen.items() if one.violations} == {}
-    assert all(one.scheme == ("slate" if scheme == "dark" else "default") for (_, scheme), one in seen.items())
+    assert all(
+        one.scheme == ("slate" if scheme == "dark" else "default") for (_, scheme), one in seen.items()
+    )
 
 
 @pytest.mark.criterion("S.53")
@@ -117,14 +122,18 @@ def test_code_colours_and_inactive_entries_can_be_read(seen: dict[tuple[str, Sch
 
 
 @pytest.mark.criterion("S.53")
-def test_links_in_text_are_underlined_and_there_are_no_task_lists(seen: dict[tuple[str, Scheme], Seen]) -> None:
+def test_links_in_text_are_underlined_and_there_are_no_task_lists(
+    seen: dict[tuple[str, Scheme], Seen],
+) -> None:
     assert {place: one.plain_links for place, one in seen.items() if one.plain_links} == {}
     assert sum(one.task_lists for one in seen.values()) == 0
 
 
 @pytest.mark.criterion("S.53")
 @pytest.mark.parametrize("path", ["", "vi/"])
-def test_the_search_dialog_has_a_name_in_the_page_s_language(browser: Browser, address: str, path: str) -> None:
+def test_the_search_dialog_has_a_name_in_the_page_s_language(
+    browser: Browser, address: str, path: str
+) -> None:
     page = opened(browser, address + path)
     name = page.locator("[role=dialog].md-search").get_attribute("aria-label")
     assert name == ("Tìm kiếm" if path else "Search")
@@ -137,7 +146,8 @@ def test_nothing_moves_for_readers_who_prefer_less_motion(browser: Browser, addr
     moving = page.evaluate(
         """[...document.querySelectorAll("*")].filter(e => [e, "::before", "::after"].some(p => {
             const s = p === e ? getComputedStyle(e) : getComputedStyle(e, p);
-            return s.animationName !== "none" || s.transitionDuration.split(", ").some(d => parseFloat(d) > 0);
+            const durations = s.transitionDuration.split(", ");
+            return s.animationName !== "none" || durations.some(d => parseFloat(d) > 0);
         })).map(e => e.tagName + "." + e.className).slice(0, 5)"""
     )
     assert moving == []

@@ -60,11 +60,15 @@ def test_the_library_of_the_site_is_the_named_one_with_its_licence(site_folder: 
     script = site_folder / "assets/vendor/mermaid.min.js"
     assert hashlib.sha256(script.read_bytes()).hexdigest() == vendor.MERMAID.sha256
     assert "MIT" in (ROOT / "overrides/assets/vendor/mermaid.LICENSE").read_text("utf-8")
-    ignored = subprocess.run(["git", "check-ignore", "-q", "overrides/assets/vendor/x"], cwd=ROOT, check=False)
+    ignored = subprocess.run(
+        ["git", "check-ignore", "-q", "overrides/assets/vendor/x"], cwd=ROOT, check=False
+    )
     assert ignored.returncode == 0
 
 
-def small_site(folder: Path, pages: dict[str, str], nav: list[str], lang: str = "en") -> subprocess.CompletedProcess[str]:
+def small_site(
+    folder: Path, pages: dict[str, str], nav: list[str], lang: str = "en"
+) -> subprocess.CompletedProcess[str]:
     """Builds a few pages with the real configuration."""
     for path, text in pages.items():
         file = folder / "docs" / path
@@ -86,7 +90,9 @@ def small_site(folder: Path, pages: dict[str, str], nav: list[str], lang: str = 
 
 GOOD = {
     "index.md": "# Home\n\n[there](other.md#place)\n\n[kickwheel_event_stream.EventStream][]\n",
-    "other.md": '# Other\n\n## Place {#place}\n\n```text\n--8<-- "includes/generated/trace-default.txt"\n```\n',
+    "other.md": (
+        '# Other\n\n## Place {#place}\n\n```text\n--8<-- "includes/generated/trace-default.txt"\n```\n'
+    ),
     "api.md": "# API\n\n::: kickwheel_event_stream\n",
 }
 NAV = ["index.md", "other.md", "api.md"]
@@ -111,7 +117,9 @@ def test_a_small_site_without_faults_builds_without_a_warning(tmp_path: Path) ->
     ],
     ids=["missing snippet", "missing section", "wrong anchor", "missing page", "unknown API name"],
 )
-def test_a_broken_reference_turns_the_build_red(tmp_path: Path, page: str, old: str, new: str, named: str) -> None:
+def test_a_broken_reference_turns_the_build_red(
+    tmp_path: Path, page: str, old: str, new: str, named: str
+) -> None:
     done = small_site(tmp_path, {**GOOD, page: GOOD[page].replace(old, new)}, NAV)
     assert done.returncode != 0
     assert named in done.stdout + done.stderr
@@ -136,18 +144,20 @@ def test_building_twice_gives_the_same_bytes(site_folder: Path, tmp_path: Path) 
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+    return {
+        p.relative_to(folder).as_posix(): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()
+    }
 
 
-# --- the built files ---------------------------------------------------------------------------------------------------
+# --- the built files ----------------------------------------------------------------------------------------
 
 
 def pages(folder: Path) -> dict[str, str]:
     """Every built page by its address below the English home page."""
     return {
-        p.parent.relative_to(folder).as_posix().replace(".", "", 1) if p.parent == folder else _address(p, folder): (
-            p.read_text("utf-8")
-        )
+        p.parent.relative_to(folder).as_posix().replace(".", "", 1)
+        if p.parent == folder
+        else _address(p, folder): (p.read_text("utf-8"))
         for p in sorted(folder.rglob("index.html"))
     }
 
@@ -231,7 +241,10 @@ def test_no_built_file_names_the_site_s_own_host_but_sitemap_and_canonical_links
 @pytest.mark.criterion("S.41")
 def test_an_inventory_address_becomes_a_relative_link(tmp_path: Path) -> None:
     page = finish._Html(  # pyright: ignore[reportPrivateUsage] the unit under test
-        tmp_path, tmp_path / "vi/guides/x/index.html", "vi", {"en": "https://h.example/a/", "vi": "https://h.example/a/vi/"}
+        tmp_path,
+        tmp_path / "vi/guides/x/index.html",
+        "vi",
+        {"en": "https://h.example/a/", "vi": "https://h.example/a/vi/"},
     )
     text = '<link rel="canonical" href="https://h.example/a/vi/"><a class="x" href="https://h.example/a/reference/m/#m.N">N</a>'
     assert page.local_links(text) == text.replace(
@@ -242,7 +255,7 @@ def test_an_inventory_address_becomes_a_relative_link(tmp_path: Path) -> None:
 @pytest.mark.criterion("S.41")
 def test_a_link_into_the_english_site_must_lead_somewhere(tmp_path: Path) -> None:
     page = finish._Html(tmp_path, tmp_path / "vi/index.html", "vi", site_urls())  # pyright: ignore[reportPrivateUsage]
-    with pytest.raises(finish.FinishError, match="en:reference/none.md leads to no English page"):
+    with pytest.raises(finish.FinishError, match=r"en:reference/none\.md leads to no English page"):
         page.local_links('<a href="en:reference/none.md">x</a>')
 
 
@@ -280,7 +293,9 @@ def test_no_built_file_refers_to_a_resource_on_another_host(site_folder: Path) -
         if path.endswith(".html"):
             found += [f"{path}: {r}" for r in Links(text).resources if re.match(r"(?:https?:)?//", r)]
         elif path.endswith(".css"):
-            found += [f"{path}: {m}" for m in re.findall(r"(?:url\(|@import )[\"']?(?:https?:)?//[^)\"']+", text)]
+            found += [
+                f"{path}: {m}" for m in re.findall(r"(?:url\(|@import )[\"']?(?:https?:)?//[^)\"']+", text)
+            ]
         elif path.endswith(".js"):
             pattern = r"[\"'`](?:https?:)?//[^\"'`\s]+\.(?:m?js|css|woff2?)[\"'`]|importScripts\(\"https?:|https?://unpkg[^\"]*"
             found += [f"{path}: {m}" for m in re.findall(pattern, text)]

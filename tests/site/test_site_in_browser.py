@@ -24,7 +24,9 @@ def test_no_page_asks_another_host_for_anything(visits: dict[str, Visit]) -> Non
 
 @pytest.mark.criterion("S.48", "S.08")
 def test_every_page_loads_without_a_failed_response_or_an_error(visits: dict[str, Visit]) -> None:
-    assert {path: visit.bad + visit.errors for path, visit in visits.items() if visit.bad + visit.errors} == {}
+    assert {
+        path: visit.bad + visit.errors for path, visit in visits.items() if visit.bad + visit.errors
+    } == {}
 
 
 @pytest.mark.criterion("S.42")
@@ -54,7 +56,13 @@ def test_every_diagram_is_drawn_with_the_words_of_its_source_and_a_name(visits: 
         shown = "".join(diagram.text.split())
         missing = [label for label in labels(source) if "".join(label.split()) not in shown]
         name = source.split("accTitle: ", 1)[1].split("\n", 1)[0]
-        if diagram.error or diagram.height <= 20 or missing or diagram.name != name or not diagram.followed_by:
+        if (
+            diagram.error
+            or diagram.height <= 20
+            or missing
+            or diagram.name != name
+            or not diagram.followed_by
+        ):
             faults.append(f"{path}: {diagram} lacks {missing}")
     assert faults == []
 

@@ -41,7 +41,9 @@ def test_home_begins_with_one_sentence_two_doors_the_install_line_and_a_real_tra
     assert sentence.startswith("kickwheel ")
     assert sentence.count(".") == 1
     doors = [top.index('href="course/"'), top.index('href="guides/"')]
-    blocks = [bare(block).strip("\n") for block in re.findall(r"<code>(.*?)</code>", top[max(doors) :], re.DOTALL)]
+    blocks = [
+        bare(block).strip("\n") for block in re.findall(r"<code>(.*?)</code>", top[max(doors) :], re.DOTALL)
+    ]
     assert doors == sorted(doors)
     assert blocks[:2] == ["pip install kickwheel", TRACE.strip("\n")]
     assert len(TRACE.strip().split("\n")) == 6
@@ -65,7 +67,9 @@ def test_the_quickstart_has_four_steps_and_one_complete_test_of_at_most_12_lines
 
 @pytest.mark.criterion("S.04")
 def test_no_step_asks_for_a_key_an_account_or_another_download() -> None:
-    forbidden = re.compile(r"\b(?:curl|wget|npm|docker|git clone|brew)\b|api[_ ]key\s*=|_API_KEY|https?://", re.IGNORECASE)
+    forbidden = re.compile(
+        r"\b(?:curl|wget|npm|docker|git clone|brew)\b|api[_ ]key\s*=|_API_KEY|https?://", re.IGNORECASE
+    )
     found: list[str] = []
     for language in ("en", "vi"):
         for path, page in Site().pages(language):
@@ -76,7 +80,8 @@ def test_no_step_asks_for_a_key_an_account_or_another_download() -> None:
                 for fence in page.fences
                 if fence.language in {"bash", "sh", "console"}
                 for row in fence.body
-                if forbidden.search(row) or (" install " in row and not re.match(r"\s*(?:pip|uv pip|uv) ", row))
+                if forbidden.search(row)
+                or (" install " in row and not re.match(r"\s*(?:pip|uv pip|uv) ", row))
             ]
     assert found == []
 
@@ -85,7 +90,9 @@ def test_no_step_asks_for_a_key_an_account_or_another_download() -> None:
 @pytest.mark.parametrize("language", DOUBLES)
 def test_the_course_map_equals_the_course_data(site_folder: Path, language: str) -> None:
     course = ROOT / "packages/kickwheel/src/kickwheel/course"
-    outline = cast("list[dict[str, object]]", tomllib.loads((course / "course.toml").read_text("utf-8"))["checkpoints"])
+    outline = cast(
+        "list[dict[str, object]]", tomllib.loads((course / "course.toml").read_text("utf-8"))["checkpoints"]
+    )
     html = article(site_folder, f"{language}course/")
     rows = re.findall(r"<tr>\s*(<td>.*?)</tr>", html, re.DOTALL)
     assert len(rows) == len(CHECKPOINTS)
@@ -135,8 +142,12 @@ def test_the_command_reference_holds_what_each_verb_s_help_prints(language: str)
 def test_the_changelog_names_each_distribution_with_its_version(language: str) -> None:
     text = (ROOT / f"docs/{language}/changelog.md").read_text("utf-8")
     for name, folder in PACKAGES.items():
-        version = tomllib.loads((ROOT / "packages" / folder / "pyproject.toml").read_text("utf-8"))["project"]["version"]
-        assert re.search(rf"\| `{name}` \| `{re.escape(version)}` \| \[[^]]+\]\((?:en:)?changelog/{name}\.md\)", text)
+        version = tomllib.loads((ROOT / "packages" / folder / "pyproject.toml").read_text("utf-8"))[
+            "project"
+        ]["version"]
+        assert re.search(
+            rf"\| `{name}` \| `{re.escape(version)}` \| \[[^]]+\]\((?:en:)?changelog/{name}\.md\)", text
+        )
 
 
 @pytest.mark.criterion("S.13")
@@ -172,7 +183,9 @@ def test_each_term_has_one_heading_and_one_to_three_sentences_in_both_languages(
 
 @pytest.mark.criterion("S.30", "S.15")
 @pytest.mark.parametrize("language", DOUBLES)
-def test_a_tooltip_stands_at_the_first_use_in_each_section_and_nowhere_else(site_folder: Path, language: str) -> None:
+def test_a_tooltip_stands_at_the_first_use_in_each_section_and_nowhere_else(
+    site_folder: Path, language: str
+) -> None:
     glossary = Glossary.read(ROOT / "docs/glossary.toml")
     entries = glossary.keep if language else glossary.entries()
     known = {(entry.vi if language else entry.en).replace("`", "") for entry in entries}

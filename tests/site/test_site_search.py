@@ -27,7 +27,9 @@ def search(browser: Browser, address: str, words: str) -> tuple[list[str], str]:
     page.wait_for_function(
         "document.querySelector('.md-search-result__meta').textContent.match(/[0-9]/)", timeout=20_000
     )
-    links = results.locator("a.md-search-result__link:not([tabindex='-1'] *)").evaluate_all("a => a.map(x => x.href)")
+    links = results.locator("a.md-search-result__link:not([tabindex='-1'] *)").evaluate_all(
+        "a => a.map(x => x.href)"
+    )
     visible = page.locator(".md-search-result__list").inner_text()
     context.close()
     return [link.split("?", 1)[0].split("#", 1)[0] for link in links], visible
@@ -61,7 +63,8 @@ def test_vietnamese_is_found_with_and_without_its_marks(
 
 @pytest.mark.criterion("S.40")
 @pytest.mark.parametrize(
-    ("word", "bare"), [("hàng", "hang"), ("đợi", "doi"), ("Đường", "Duong"), ("vòng lặp", "vong lap"), ("plain", "plain")]
+    ("word", "bare"),
+    [("hàng", "hang"), ("đợi", "doi"), ("Đường", "Duong"), ("vòng lặp", "vong lap"), ("plain", "plain")],
 )
 def test_folding_removes_every_vietnamese_mark(word: str, bare: str) -> None:
     assert fold(word) == bare

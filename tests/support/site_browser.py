@@ -58,7 +58,7 @@ def require_chromium(environment: Mapping[str, str]) -> str:
 
 
 class _Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, format: str, *args: object) -> None:
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 the name is that of the base class
         """Nothing: the tests look at what arrives in the browser."""
 
 
@@ -130,13 +130,14 @@ DIAGRAMS = """
 """
 DRAWN = """
 () => !document.querySelector("pre.mermaid")
-  && [...document.querySelectorAll("div.mermaid")].every(h => h.shadowRoot && h.shadowRoot.querySelector("svg"))
+  && [...document.querySelectorAll("div.mermaid")].every(h => h.shadowRoot?.querySelector("svg"))
 """
 WIDE = """
 () => {
   const wide = document.scrollingElement.scrollWidth;
   if (wide <= window.innerWidth) return [];
-  const inside = e => e.closest("pre, .md-typeset__scrollwrap, .mermaid, [data-md-component=sidebar], .md-search");
+  const inside = e => e.closest("pre, .md-typeset__scrollwrap, .mermaid, [data-md-component=sidebar], "
+      ".md-search");
   const names = [...document.querySelectorAll("main *")]
     .filter(e => e.getBoundingClientRect().right > window.innerWidth + 1 && !inside(e))
     .map(e => e.tagName + "." + e.className);
@@ -174,7 +175,9 @@ def crawl(browser: Browser, address: str, paths: list[str]) -> dict[str, Visit]:
 
     context.route("**/*", gate)
     page.on("response", answered)
-    page.on("console", lambda message: current.errors.append(message.text) if message.type == "error" else None)
+    page.on(
+        "console", lambda message: current.errors.append(message.text) if message.type == "error" else None
+    )
     page.on("pageerror", lambda error: current.errors.append(str(error)))
     for path in paths:
         current = Visit(path)
