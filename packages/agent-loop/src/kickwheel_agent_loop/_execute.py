@@ -17,7 +17,7 @@ from kickwheel_agent_loop._errors import (
     TOOL_VALIDATION_FAILED,
     ToolContractError,
 )
-from kickwheel_agent_loop._executor import Execution
+from kickwheel_agent_loop._executor import Execution, never_suspends, run_through
 from kickwheel_agent_loop._inspect import call_off, class_name, is_awaitable, let_go
 from kickwheel_agent_loop._outcome import is_fatal, message_or_raise
 from kickwheel_agent_loop._output import render, render_error
@@ -90,6 +90,8 @@ async def run_call(
         if is_awaitable(output):
             if signal.aborted:
                 call_off(output)
+            elif never_suspends(output):
+                output = run_through(output)
             else:
                 execution = Execution(output)
                 output = await execution.wait(signal, unfinished)

@@ -6,8 +6,10 @@ on at once with the reason. A cancelled caller is control flow: the executor is 
 """
 
 import asyncio
+import opcode
 import sys
 from collections.abc import Awaitable, Callable
+from types import CodeType, CoroutineType
 from typing import Final, cast, final
 
 from kickwheel_agent_loop._inspect import as_future, call_off, observe
@@ -16,6 +18,32 @@ from kickwheel_protocol import Signal
 
 _unfinished: Final[set["asyncio.Future[object]"]] = set()
 """Executors that were told to stop and have not ended: the event loop itself holds its tasks only weakly."""
+
+_SEND: Final = opcode.opmap.get("SEND", -1)  # stands wherever a coroutine can be suspended
+_known_codes: Final[dict[int, tuple[CodeType, bool]]] = {}
+_MOST_CODES: Final = 1024
+
+
+def never_suspends(awaitable: object) -> bool:
+    """Tell a coroutine without any `await`: it needs no task, because nobody could ever wait for it."""
+    if type(awaitable) is not CoroutineType:
+        return False
+    code = cast("CoroutineType[object, object, object]", awaitable).cr_code
+    known = _known_codes.get(id(code))
+    if known is None or known[0] is not code:
+        if len(_known_codes) >= _MOST_CODES:
+            _known_codes.clear()
+        known = _known_codes[id(code)] = (code, _SEND > 0 and _SEND not in code.co_code[::2])
+    return known[1]
+
+
+def run_through(coroutine: object) -> object:
+    """Run a coroutine that never suspends: its value, or what it raises."""
+    try:
+        cast("CoroutineType[object, object, object]", coroutine).send(None)
+    except StopIteration as end:
+        return end.value
+    raise RuntimeError("a coroutine without an await was suspended")
 
 
 def _nothing() -> None:

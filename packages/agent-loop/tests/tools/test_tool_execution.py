@@ -4,7 +4,7 @@ import asyncio
 import json
 import threading
 import types
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from typing import Any, cast
 
 import pytest
@@ -15,6 +15,11 @@ from kickwheel_agent_loop import (
     ToolRegistry,
     define_tool,
     execute_tool_call,
+)
+from kickwheel_agent_loop._executor import (
+    _known_codes,  # pyright: ignore[reportPrivateUsage] - nothing public tells its size
+    never_suspends,
+    run_through,
 )
 from kickwheel_event_stream import AbortController, AbortError
 from kickwheel_protocol import ToolCall, ToolContext, ToolResultMessage, Valid
@@ -613,3 +618,80 @@ async def test_two_executions_of_one_tool_keep_their_own_ids_and_contents() -> N
         (f"tool-result-{name}", name, f'{{"for":"{name}"}}') for name in gates
     ]
     assert (registry.names, registry.get("t")) == before
+
+
+@pytest.mark.criterion("06.38")
+async def test_a_coroutine_that_cannot_wait_needs_no_task() -> None:
+    tasks: list[int] = []
+
+    async def at_once(value: object, _context: ToolContext) -> object:
+        tasks.append(len(asyncio.all_tasks()))
+        return {"given": value}
+
+    assert (await result_of(at_once)).content == '{"given":{}}'
+    assert tasks == [1]
+
+
+@pytest.mark.criterion("06.38")
+async def test_a_coroutine_that_has_run_before_is_a_failure_of_the_tool() -> None:
+    async def at_once() -> int:
+        return 1
+
+    used = at_once()
+    assert await used == 1
+    result = await result_of(lambda _value, _context: used)
+    assert json.loads(result.content)["error"]["code"] == "TOOL_EXECUTION_FAILED"
+
+
+@pytest.mark.criterion("06.38")
+async def test_each_way_to_wait_is_recognised() -> None:
+    async def awaits() -> int:
+        return await native_number()
+
+    async def iterates() -> int:
+        return sum([number async for number in numbers_later()])
+
+    async def loops() -> int:
+        total = 0
+        async for number in numbers_later():
+            total += number
+        return total
+
+    async def enters() -> int:
+        async with asyncio.Lock():
+            return 3
+
+    async def none_of_them() -> int:
+        return 3
+
+    made = [awaits(), iterates(), loops(), enters(), none_of_them()]
+    assert [never_suspends(one) for one in made] == [False, False, False, False, True]
+    assert [await one for one in made] == [3] * 5
+
+
+async def native_number() -> int:
+    return 3
+
+
+async def numbers_later() -> AsyncIterator[int]:
+    yield 1
+    yield 2
+
+
+@pytest.mark.criterion("06.38")
+async def test_what_is_known_of_coroutines_stays_bounded() -> None:
+    for number in range(1100):
+        namespace: dict[str, Any] = {}
+        exec(f"async def made():\n    return {number}", namespace)
+        one = namespace["made"]()
+        assert never_suspends(one)
+        assert await one == number
+    assert len(_known_codes) <= 1024
+
+
+@pytest.mark.criterion("06.38")
+async def test_a_coroutine_that_waits_after_all_is_never_taken_for_done() -> None:
+    waiting = native()
+    with pytest.raises(RuntimeError):
+        run_through(waiting)
+    waiting.close()
