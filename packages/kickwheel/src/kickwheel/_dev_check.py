@@ -128,7 +128,7 @@ class CheckpointChecker:
 
     def _focused_file(self) -> Iterator[str]:
         name = self._checkpoint.test_file
-        yield from _foreign_imports(self._test.read_text("utf-8"), name)
+        yield from _foreign_imports(self._test.read_text("utf-8"), name, self._checkpoint.package)
         report = self._run_installed()
         yield from _why_not_green(report, f"{name}: the reference")
         for case in report.cases:
@@ -278,8 +278,8 @@ def _why_not_green(report: RunReport, what: str) -> Iterator[str]:
         yield f"{what}: {case.test} fails"
 
 
-def _foreign_imports(source: str, name: str) -> Iterator[str]:
-    allowed = {*sys.stdlib_module_names, "pytest", *PACKAGES}
+def _foreign_imports(source: str, name: str, package: str) -> Iterator[str]:
+    allowed = {*sys.stdlib_module_names, "pytest", package, *PACKAGES}
     for node in ast.walk(ast.parse(source)):
         modules: list[str] = []
         if isinstance(node, ast.Import):

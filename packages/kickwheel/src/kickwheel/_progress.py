@@ -42,8 +42,8 @@ class Progress:
             values = {"path": path.name, "reason": error, "kept": kept.name}
             raise SurroundingsError("STATE_UNREADABLE", "error.state_set_aside", **values) from error
         except OSError as error:
-            values = {"path": path.name, "reason": error.strerror}
-            raise SurroundingsError("STATE_UNREADABLE", "error.state_unreadable", **values) from error
+            where = {"path": path.name, "reason": error.strerror}
+            raise SurroundingsError("STATE_UNREADABLE", "error.state_unreadable", **where) from error
         schema = cast("int", data["schema"])
         if schema > SCHEMA:
             known: Json = {"path": path.name, "schema": schema, "known": SCHEMA}

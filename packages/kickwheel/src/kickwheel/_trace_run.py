@@ -3,7 +3,7 @@
 import asyncio
 from typing import NamedTuple, TypeGuard
 
-from kickwheel_agent_loop import ToolRegistry, define_tool, run_agent_loop
+from kickwheel_agent_loop import ToolDefinition, ToolRegistry, define_tool, run_agent_loop
 from kickwheel_event_stream import EventStream
 from kickwheel_protocol import (
     AgentEvent,
@@ -98,7 +98,8 @@ async def _add(value: Sum, _context: ToolContext, /) -> dict[str, Number]:
 
 def default_tools() -> ToolRegistry:
     """A registry with the one real tool `add`, which returns `{"sum": left + right}`."""
-    return ToolRegistry([define_tool("add", "Adds two numbers.", _validate_sum, _add)])
+    add: ToolDefinition[Sum, dict[str, Number]] = define_tool("add", "Adds two numbers.", _validate_sum, _add)
+    return ToolRegistry([add])
 
 
 async def run_trace(
