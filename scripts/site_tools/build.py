@@ -45,7 +45,7 @@ class Options:
 
 def site_urls() -> dict[Lang, str]:
     """The address of each language's home page; always with a slash at the end."""
-    urls = {lang: os.environ.get(URL_VARIABLES[lang], DEFAULT_URLS[lang]) for lang in LANGS}
+    urls: dict[Lang, str] = {lang: os.environ.get(URL_VARIABLES[lang], DEFAULT_URLS[lang]) for lang in LANGS}
     return {lang: url if url.endswith("/") else url + "/" for lang, url in urls.items()}
 
 

@@ -1,4 +1,4 @@
-"""From line to test (S.105 to S.109): which spec lines have a test or an excuse, and what is wrong with either."""
+"""From line to test (S.105 to S.109): which lines have a test or an excuse, and what is wrong with it."""
 
 from __future__ import annotations
 

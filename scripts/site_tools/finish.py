@@ -1,7 +1,7 @@
 """Finishing: what the built pages need and the page builder does not do. Works on the built files only.
 
-Tooltips once a section (S.30), links from line numbers to the contract, accent-free search words (S.40), links into
-the English part of the site (S.41), one sitemap (S.42), a box on stale translations (S.34), no other host (S.46).
+Tooltips once a section (S.30), links from line numbers to the contract, bare search words (S.40), links
+into the English site (S.41), one sitemap (S.42), a box on stale translations (S.34), no other host (S.46).
 """
 
 from __future__ import annotations
@@ -189,9 +189,7 @@ def fold_search(index: Path) -> None:
 
 def sitemap(out: Path, urls: Mapping[Lang, str]) -> None:
     """One sitemap for both languages, without dates."""
-    pages = [
-        file.parent.relative_to(out).as_posix() for lang, file in _html(out) if file.name == "index.html"
-    ]
+    pages = [file.parent.relative_to(out).as_posix() for _, file in _html(out) if file.name == "index.html"]
     english = [
         ("" if page == "." else page + "/") for page in pages if page != "vi" and not page.startswith("vi/")
     ]

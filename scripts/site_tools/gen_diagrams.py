@@ -226,6 +226,9 @@ async def _failing_calls() -> dict[str, list[str]]:
     from kickwheel_agent_loop import ToolRegistry, define_tool, execute_tool_call
     from kickwheel_protocol import Invalid, ToolCall, Valid
 
+    def refuse(_value: object) -> Valid[int] | Invalid:
+        return Invalid("no")
+
     def broken(_value: object) -> Valid[int]:
         raise ValueError("broken")
 
@@ -236,9 +239,7 @@ async def _failing_calls() -> dict[str, list[str]]:
 
     tools = ToolRegistry(
         [
-            define_tool(
-                "refuses", "Refuses its arguments.", lambda _: Invalid("no"), lambda number, _: number
-            ),
+            define_tool("refuses", "Refuses its arguments.", refuse, lambda number, _: number),
             define_tool("validator", "Has a broken validator.", broken, lambda number, _: number),
             define_tool("raises", "Fails.", lambda _: Valid(0), lambda number, _: output(number)),
             define_tool(

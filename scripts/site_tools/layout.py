@@ -1,4 +1,4 @@
-"""Where things are, and what the site is made of. Everything takes the root: a test plants its fault in a copy."""
+"""Where things are, and what the site is made of. Everything takes a root: tests plant faults in a copy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks that both languages say the same: structure, fences, tables, links, codes, numbers; and staleness."""
+"""Checks that both languages say the same: structure, fences, tables, links, codes, numbers; staleness."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Brings published scripts here, by hash and with their licence: the drawing library, and axe for the tests."""
+"""Brings published scripts here, by hash and with their licence: the drawing library, axe for the tests."""
 
 from __future__ import annotations
 

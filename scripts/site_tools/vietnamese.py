@@ -28,7 +28,7 @@ def _word(text: str) -> str:
 
 
 def renderings(site: Site) -> list[Fault]:
-    """S.28: no listed English word stays in Vietnamese prose, but in code and the bracket of its first gloss."""
+    """S.28: no listed English word stays in Vietnamese prose but in code and the bracket of a first gloss."""
     faults: list[Fault] = []
     patterns = [(t, re.compile("|".join(map(_word, t.banned)), re.IGNORECASE)) for t in site.glossary.terms]
     for page in _vietnamese(site):

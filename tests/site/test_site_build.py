@@ -9,7 +9,7 @@ import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 from urllib.parse import unquote, urlsplit
 from xml.etree import ElementTree
 
@@ -20,6 +20,9 @@ from site_tools.build import Options, StepError, site_urls
 from site_tools.cli import main
 from site_tools.layout import ROOT, is_english_only
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 pytestmark = pytest.mark.slow
 
 STEPS = ("_vendor", "_generated", "_mkdocs", "_finish")
@@ -28,8 +31,15 @@ STEPS = ("_vendor", "_generated", "_mkdocs", "_finish")
 @pytest.mark.criterion("S.36")
 def test_the_steps_run_in_order(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     ran: list[object] = []
+
+    def noted(name: str) -> Callable[..., None]:
+        def step(_options: Options, *rest: str) -> None:
+            ran.append((name, *rest))
+
+        return step
+
     for name in STEPS:
-        monkeypatch.setattr(build, name, lambda _options, *rest, name=name: ran.append((name, *rest)))
+        monkeypatch.setattr(build, name, noted(name))
     build.build(Options(ROOT, tmp_path, quiet=True))
     assert ran == [("_vendor",), ("_generated",), ("_mkdocs", "en"), ("_mkdocs", "vi"), ("_finish",)]
 
@@ -41,8 +51,11 @@ def test_a_failing_step_stops_the_build_with_its_name_and_exit_1(
     def wrong(_root: Path, _library: vendor.Library = vendor.MERMAID) -> str:
         raise vendor.VendorError("wrong hash")
 
+    def later(_options: Options) -> None:
+        pytest.fail("a later step ran")
+
     monkeypatch.setattr(vendor, "vendor", wrong)
-    monkeypatch.setattr(build, "_generated", lambda _options: pytest.fail("a later step ran"))
+    monkeypatch.setattr(build, "_generated", later)
     assert main(["build", "--quiet", "--out", str(tmp_path / "site")]) == 1
     assert capsys.readouterr().err.strip() == "vendor: wrong hash"
     assert not (tmp_path / "site").exists()
@@ -66,16 +79,14 @@ def test_the_library_of_the_site_is_the_named_one_with_its_licence(site_folder: 
     assert ignored.returncode == 0
 
 
-def small_site(
-    folder: Path, pages: dict[str, str], nav: list[str], lang: str = "en"
-) -> subprocess.CompletedProcess[str]:
+def small_site(folder: Path, pages: dict[str, str], nav: list[str]) -> subprocess.CompletedProcess[str]:
     """Builds a few pages with the real configuration."""
     for path, text in pages.items():
         file = folder / "docs" / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, "utf-8")
     config = {
-        "INHERIT": str(ROOT / build.CONFIGS[lang]),
+        "INHERIT": str(ROOT / build.CONFIGS["en"]),
         "docs_dir": str(folder / "docs"),
         "site_dir": str(folder / "site"),
         "theme": {"custom_dir": str(ROOT / "overrides")},

@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Generator, Mapping
     from pathlib import Path
 
     from playwright.sync_api import Browser, BrowserContext, Page, Response, Route
@@ -63,7 +63,7 @@ class _Quiet(SimpleHTTPRequestHandler):
 
 
 @contextmanager
-def serve(folder: Path) -> Iterator[str]:
+def serve(folder: Path) -> Generator[str]:
     """Serves a folder on 127.0.0.1 on a free port; gives its address with a slash."""
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder))) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)

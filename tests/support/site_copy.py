@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from site_tools.layout import ROOT, Site
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
     from pathlib import Path
 
 PARTS = ("docs", "includes", "spec", "examples", "fixtures", "tests/checkpoints", "overrides")
@@ -31,7 +31,7 @@ def copy_sources(target: Path) -> Path:
 
 
 @contextmanager
-def planted(root: Path, file: str, old: str, new: str) -> Iterator[Site]:
+def planted(root: Path, file: str, old: str, new: str) -> Generator[Site]:
     """The site with one text replaced, once; the file is as before afterwards."""
     path = root / file
     before = path.read_bytes()
@@ -45,7 +45,7 @@ def planted(root: Path, file: str, old: str, new: str) -> Iterator[Site]:
 
 
 @contextmanager
-def without(root: Path, file: str) -> Iterator[Site]:
+def without(root: Path, file: str) -> Generator[Site]:
     """The site without one file."""
     path = root / file
     before = path.read_bytes()
@@ -57,7 +57,7 @@ def without(root: Path, file: str) -> Iterator[Site]:
 
 
 @contextmanager
-def added(root: Path, file: str, text: str) -> Iterator[Site]:
+def added(root: Path, file: str, text: str) -> Generator[Site]:
     """The site with one file more."""
     path = root / file
     path.write_text(text, "utf-8")
