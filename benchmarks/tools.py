@@ -140,11 +140,7 @@ def kickwheel(how: str) -> Contender:
             definition = define_tool("t", "d", Valid, lambda _value, _context: 42)
         else:
             definition = tool(name="t")(FUNCTIONS[how])
-        others = [
-            define_tool(f"t{number}", "d", Valid, execute_none)
-            for number in range(REGISTRIES.get(case, 1) - 1)
-        ]
-        registry = ToolRegistry([*others, definition])
+        registry = ToolRegistry([*filling(REGISTRIES.get(case, 1) - 1), definition])
         return timed(lambda: execute_tool_call(registry, call, signal))
 
     return contender
