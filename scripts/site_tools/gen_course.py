@@ -148,12 +148,18 @@ def diff(site: Site, data: Checkpoint, mutant: Mutant) -> str:
 
 
 def _unmarked(text: str) -> list[str]:
-    """Source lines without the marks of course regions and snippet sections."""
-    return [
-        row
-        for row in text.split("\n")
-        if not re.match(r"\s*# (?:\[(?:solution \d\d\.\d+|/solution)\]|--8<-- \[)", row)
-    ]
+    """Source lines without the marks of course regions, without their starters, without snippet marks."""
+    rows: list[str] = []
+    starter = False
+    for row in text.split("\n"):
+        mark = row.strip()
+        if mark == "# [starter]":
+            starter = True
+        elif mark == "# [/solution]":
+            starter = False
+        elif not starter and not re.match(r"# (?:\[solution \d\d\.\d+\]|--8<-- \[)", mark):
+            rows.append(row)
+    return rows
 
 
 def source_file(site: Site, data: Checkpoint, mutant: Mutant) -> Path:
