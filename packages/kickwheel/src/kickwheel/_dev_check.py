@@ -67,7 +67,7 @@ class CheckpointChecker:
             faults = list(check())
         except (KickwheelError, OSError) as error:
             faults = [str(error)]
-        return DevCheck(self._checkpoint.id, name, "fail" if faults else "ok", "; ".join(faults))
+        return DevCheck(self._checkpoint.id, name, "fail" if faults else "ok", "\n".join(faults))
 
     def _minutes(self) -> Iterator[str]:
         checkpoint = self._checkpoint

@@ -51,7 +51,7 @@ def _answer(context: Context, checks: list[DevCheck]) -> Outcome:
     for check in checks:
         mark, style = ("✓", "green") if check.status == "ok" else ("✗", "red")
         out.print(f"{out.style(mark, style)} {check.checkpoint} {check.name}")
-        for fault in check.detail.split("; ") if check.detail else []:
+        for fault in check.detail.splitlines():
             out.print(f"    {fault}")
     bad = any(check.status != "ok" for check in checks)
     return Outcome(1 if bad else 0, {"checks": [asdict(check) for check in checks]})
