@@ -111,7 +111,7 @@ async def run_call(
             await asyncio.sleep(0)  # lets the event loop deliver the cancellation here, once
         return _error_result(tool_call, code, message_or_raise(failure, signal))
     finally:
-        del failure  # a frame that holds its own exception is a reference cycle
+        del failure, caller  # a frame that holds its own exception, or the task that ends in it, is a cycle
 
 
 def is_signal(value: object) -> bool:

@@ -174,6 +174,7 @@ class Execution(asyncio.Future[None]):
                 return  # the loop is gone, and this coroutine is being closed
             self._error = error
         self._wake()
+        del self  # the error's traceback holds this frame, and `self` holds the error
 
     def _ended(self, future: "asyncio.Future[object]") -> None:
         """Wake the caller also when the task was cancelled before its first step."""
@@ -213,5 +214,8 @@ class Execution(asyncio.Future[None]):
         error = self._error
         if self._inner is self._awaitable and not self._inner.cancelled():
             error = self._inner.exception()
-        if error is not None and is_fatal(error):
-            raise error
+        try:
+            if error is not None and is_fatal(error):
+                raise error
+        finally:
+            del error

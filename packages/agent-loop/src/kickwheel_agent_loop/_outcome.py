@@ -40,22 +40,29 @@ def is_fatal(error: BaseException) -> bool:
 
 def message_or_raise(error: BaseException, signal: Signal) -> str:
     """Give the message that the model may read, or raise what must not be hidden: the table above."""
-    # [solution 06.3]
-    if is_fatal(error):
-        raise error
-    signal.raise_if_aborted()
-    if issubclass(type(error), NonRecoverableToolError):
-        raise error
-    if issubclass(type(error), ExceptionGroup):
+    try:
+        # [solution 06.3]
+        if is_fatal(error):
+            raise error
+        signal.raise_if_aborted()
+        error = _fatal_part(error)
+        if issubclass(type(error), NonRecoverableToolError):
+            raise error
+        message = _joined(error) if issubclass(type(error), ExceptionGroup) else _message(error)
+        signal.raise_if_aborted()  # the error's own `__str__` may have asked for it
+        return message
+        # [/solution]
+    finally:
+        del error  # a frame that holds the exception it raises is a reference cycle
+
+
+def _fatal_part(error: BaseException) -> BaseException:
+    """Give the first `NonRecoverableToolError` in a group, depth first; the error itself if there is none."""
+    if issubclass(type(error), ExceptionGroup) and not issubclass(type(error), NonRecoverableToolError):
         for node in _nodes(error):
             if issubclass(type(node), NonRecoverableToolError):
-                raise node
-        message = _joined(error)
-    else:
-        message = _message(error)
-    signal.raise_if_aborted()  # the error's own `__str__` may have asked for it
-    return message
-    # [/solution]
+                return node
+    return error
 
 
 def _nodes(group: BaseException, *, repeats: bool = False) -> Iterator[BaseException]:

@@ -1,6 +1,7 @@
 """Being stopped: the abort signal as data, task cancellation as control flow, and which one wins."""
 
 import asyncio
+import contextlib
 import gc
 import json
 import weakref
@@ -911,3 +912,41 @@ async def test_an_abort_leaves_an_executor_that_is_being_cancelled_to_its_cleanu
     waiting.cleanup.set()
     await turns()
     assert waiting.log == ["started", "cancelled", "cleaned up", "finally"]
+
+
+@pytest.mark.criterion("06.36", "06.39", "06.64")
+@pytest.mark.parametrize(
+    "how", ["raise", "raise later", "raise fatal", "raise a fatal leaf", "no form", "cancel"]
+)
+async def test_a_call_that_ended_badly_leaves_no_reference_cycle(how: str) -> None:
+    async def later(_value: object, _context: ToolContext) -> object:
+        await asyncio.sleep(0)
+        raise ConnectionError("lost")
+
+    def fail(_value: object, _context: ToolContext) -> object:
+        if how == "raise":
+            raise ConnectionError("lost")
+        if how == "raise fatal":
+            raise NonRecoverableToolError("stop")
+        raise ExceptionGroup("g", [ValueError("a"), NonRecoverableToolError("stop")])
+
+    executors: dict[str, Executor] = {
+        "raise later": later,
+        "no form": lambda _value, _context: object(),
+        "cancel": Waiting(),
+    }
+    gc.collect()
+    gc.disable()
+    try:
+        task = start(executors.get(how, fail))
+        await turns()
+        if how == "cancel":
+            task.cancel()
+        with contextlib.suppress(NonRecoverableToolError, asyncio.CancelledError):
+            await task
+        del task
+        await turns()
+        found = gc.collect()
+    finally:
+        gc.enable()
+    assert found == 0
