@@ -37,9 +37,11 @@ class CompletedRun(Record, tag_field="status", tag="completed", frozen=True):
         def __init__(self, messages: Iterable[Message], final_text: str) -> None: ...
 
     def __post_init__(self) -> None:
+        # [solution 01.2]
         _keep_messages(self)
         if type(self.final_text) is not str:
             refuse("final_text", "a string", self.final_text)
+        # [/solution]
 
 
 @final
@@ -55,9 +57,11 @@ class CancelledRun(Record, tag_field="status", tag="cancelled", frozen=True):
         def __init__(self, messages: Iterable[Message], reason: str) -> None: ...
 
     def __post_init__(self) -> None:
+        # [solution 01.2]
         _keep_messages(self)
         if type(self.reason) is not str:
             refuse("reason", "a string", self.reason)
+        # [/solution]
 
 
 @final
@@ -73,9 +77,11 @@ class MaxStepsRun(Record, tag_field="status", tag="maxSteps", frozen=True):
         def __init__(self, messages: Iterable[Message], max_steps: int) -> None: ...
 
     def __post_init__(self) -> None:
+        # [solution 01.2]
         _keep_messages(self)
         if type(self.max_steps) is not int or not 0 <= self.max_steps <= MAX_COUNT:
             refuse_count("max_steps", self.max_steps)
+        # [/solution]
 
 
 @final
@@ -91,9 +97,11 @@ class FailedRun(Record, tag_field="status", tag="failed", frozen=True):
         def __init__(self, messages: Iterable[Message], error: RunError) -> None: ...
 
     def __post_init__(self) -> None:
+        # [solution 01.2]
         _keep_messages(self)
         if type(self.error) is not RunError:
             refuse("error", "a RunError", self.error)
+        # [/solution]
 
 
 RunResult: TypeAlias = CompletedRun | CancelledRun | MaxStepsRun | FailedRun

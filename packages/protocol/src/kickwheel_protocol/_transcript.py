@@ -57,6 +57,7 @@ class _Shape:
             self._message(index, fields)
 
     def _message(self, index: int, fields: dict[str, object]) -> None:
+        # [solution 03.3]
         role = fields.get("role", MISSING)
         if type(role) is not str:
             self._refuse_entry(index, fields, ".role", not_a("a string", role))
@@ -70,6 +71,7 @@ class _Shape:
             self._result(index, fields)
         else:
             self._refuse_entry(index, fields, ".role", "must be user or assistant or toolResult")
+        # [/solution]
 
     def _content(self, index: int, content: object) -> None:
         if type(content) is not LIST and type(content) is not TUPLE:
@@ -99,8 +101,8 @@ class _Shape:
         else:
             self._report("INVALID_MESSAGE", index, f"{where}.type", "must be text or toolCall")
 
-    # [solution 03.3] placeholder
     def _call(self, index: int, where: str, fields: dict[str, object]) -> None:
+        # [solution 03.3]
         call_id = fields.get("id", MISSING)
         name = fields.get("name", MISSING)
         before = len(self.issues)
@@ -116,6 +118,7 @@ class _Shape:
             self._note(self.linkage.call(index, cast(str, call_id), cast(str, name)))
         elif not id_fault(call_id):
             self.linkage.malformed_call(cast(str, call_id))
+        # [/solution]
 
     def _result(self, index: int, fields: dict[str, object]) -> None:
         call_id = fields.get("toolCallId", MISSING)

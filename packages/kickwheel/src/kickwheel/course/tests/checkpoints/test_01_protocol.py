@@ -122,7 +122,7 @@ def test_a_chunk_is_told_by_its_type() -> None:
         ({"id": None, "name": None}, "id"),
     ],
 )
-def test_a_call_names_its_first_bad_field(fields: dict[str, object], path: str) -> None:
+def test_a_call_names_its_first_bad_field(fields: dict[str, Any], path: str) -> None:
     good: dict[str, Any] = {"id": "call-1", "name": "add", "arguments": {}}
     with pytest.raises(ProtocolError) as caught:
         ToolCall(**{**good, **fields})
