@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from loop_guard import run
 
-from kickwheel import _places, _trace_run
+from kickwheel import _errors, _places, _trace_run
 from kickwheel_agent_loop import run_agent_loop
 from kickwheel_protocol import AgentEvent, RunResult, UserMessage, parse_event, parse_run_result, to_wire
 from kickwheel_provider_adapter import FixtureProviderAdapter, dialects
@@ -398,3 +398,53 @@ def test_convert_describes_each_body(write: Any, kickwheel: Any) -> None:
     assert first.startswith("cut.sse")
     assert "tool_call" in second
     assert "f.json" in last
+
+
+@pytest.mark.criterion("S.66")
+def test_what_a_tool_prints_stays_out_of_the_json(write: Any, kickwheel: Any) -> None:
+    source = TOOL_SOURCE.replace(b'return "hello"', b'print("noise")\n    return "hello"')
+    write("loud.py", b"print('imported')\n" + source)
+    sys.modules.pop("loud", None)
+    name = write("greet.json", fixture([start("r1"), call("c1", "greet"), end("r1", "tool_call")]))
+    answer = kickwheel("trace", "--json", "--tools", "loud:TOOLS", "--max-steps", "1", name)
+    assert answer.json["result"]["status"] == "maxSteps"
+    assert answer.err.splitlines() == ["imported", "noise"]
+
+
+@pytest.mark.criterion("S.66", "S.73")
+def test_an_interrupted_call_is_one_json_object_too(kickwheel: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from kickwheel.verbs import trace
+
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(trace, "trace_fixture", interrupt)
+    answer = kickwheel("trace", "--json")
+    assert (answer.exit, answer.json) == (130, {"schema": 1, "command": "trace", "exit": 130})
+    plain = kickwheel("trace")
+    assert (plain.exit, plain.out, plain.err.count("\n")) == (130, "", 1)
+
+
+@pytest.mark.criterion("S.10")
+def test_the_codes_of_the_command_are_those_of_the_contract() -> None:
+    assert len({*_errors.REFUSAL_CODES, *_errors.FAULT_CODES}) == 14
+
+
+@pytest.mark.criterion("S.102")
+def test_fixture_check_names_every_fault_with_its_place(write: Any, kickwheel: Any) -> None:
+    good = write("good.json", fixture([start("r1"), end("r1")]))
+    bad = write("bad.json", fixture([start("r1")], [{"type": "surprise"}]))
+    assert kickwheel("fixture", "check", good).exit == 0
+    answer = kickwheel("fixture", "check", good, bad, "--json")
+    assert answer.exit == 1
+    first, second = answer.json["files"]
+    assert first == {"path": good, "ok": True, "responses": 1, "faults": []}
+    assert [fault["code"] for fault in second["faults"]] == [
+        "PROVIDER_MISSING_TERMINAL",
+        "PROVIDER_UNKNOWN_EVENT",
+    ]
+    assert all(fault["line"] == 1 and fault["column"] > 1 for fault in second["faults"])
+    shown = kickwheel("fixture", "check", good, bad)
+    assert len(shown.out.splitlines()) == 3
+    missing = kickwheel("fixture", "check", good, "missing.json", "--json")
+    assert (missing.exit, missing.json["error"]["code"]) == (2, "FIXTURE_UNREADABLE")

@@ -45,7 +45,10 @@ def _answer(words: Sequence[str]) -> int:
     try:
         return _run(words, out)
     except KeyboardInterrupt:
-        out.warn(Messages(choose_language(None, None))("error.interrupted"))
+        if out.json_mode:
+            out.json({"schema": 1, "command": guess_verb(words), "exit": INTERRUPTED})
+        else:
+            out.warn(Messages(choose_language(None, None))("error.interrupted"))
         return INTERRUPTED
 
 

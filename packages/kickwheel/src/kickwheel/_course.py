@@ -207,7 +207,9 @@ class _Reader:
     def _read(self, path: Path) -> Mapping[str, object]:
         try:
             return tomllib.loads(path.read_text("utf-8"))
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        except OSError as error:
+            raise self.fault(error.strerror or type(error).__name__) from error
+        except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             raise self.fault(str(error)) from error
 
     def fault(self, reason: str) -> CourseDataError:

@@ -18,6 +18,8 @@ from kickwheel._runner import CaseResult, RunReport, run_focused
 
 Json = dict[str, object]
 
+SHOWN_FAILURES = 3
+
 
 @dataclass(frozen=True, slots=True)
 class Focused:
@@ -136,8 +138,13 @@ def show(run: Focused, context: Context) -> None:
         out.print(out.style(str(failure["message"]), "red"))
         if run.report.crashed:
             out.print(_tail(run.report.output))
-    for case in run.report.failures[:1] if context.out.quiet else run.report.failures:
+    # A starter fails everywhere at once: the first few, in the order of the tasks, are what one can act on.
+    failures = sorted(run.report.failures, key=lambda case: case.task or 0)
+    shown = failures[: 1 if context.out.quiet else SHOWN_FAILURES]
+    for case in shown:
         _show_failure(case, run, context)
+    if len(failures) > len(shown):
+        out.print(text("test.more", count=len(failures) - len(shown)))
     if run.green:
         title = checkpoint.title[text.language]
         line = text("test.green", id=checkpoint.id, title=title, count=run.report.passed)

@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 
 from kickwheel._context import Context, Outcome
@@ -62,12 +63,13 @@ def _trace(
     context: Context, options: Options, shown: str, adapter: FixtureProviderAdapter, tools: ToolRegistry
 ) -> Outcome:
     prompt = options.text("prompt")
-    outcome = trace_fixture(
-        adapter,
-        prompt=DEFAULT_PROMPT if prompt is None else prompt,
-        max_steps=options.number("max_steps") or DEFAULT_MAX_STEPS,
-        tools=tools,
-    )
+    with redirect_stdout(sys.stderr):  # what a tool prints is not part of the trace
+        outcome = trace_fixture(
+            adapter,
+            prompt=DEFAULT_PROMPT if prompt is None else prompt,
+            max_steps=options.number("max_steps") or DEFAULT_MAX_STEPS,
+            tools=tools,
+        )
     events = [to_wire(event) for event in outcome.events]
     for event in events:
         context.out.print(event_line(event, context.out))
@@ -85,7 +87,8 @@ def _load_tools(context: Context, name: str | None) -> ToolRegistry:
         raise RefusedError("USAGE", context.text("error.tools_form", name=name))
     sys.path.insert(0, str(Path.cwd()))
     try:
-        found: object = getattr(importlib.import_module(module), attribute)
+        with redirect_stdout(sys.stderr):
+            found: object = getattr(importlib.import_module(module), attribute)
     except (Exception, SystemExit) as error:
         reason = f"{type(error).__name__}: {error}"
         raise RefusedError("USAGE", context.text("error.tools_import", name=name, reason=reason)) from error
