@@ -2,7 +2,7 @@
 
 from kickwheel._messages import Messages
 from kickwheel._parse import option_key
-from kickwheel._verb_table import GLOBAL_ARGUMENTS, GROUPS, VERBS, Argument, Verb
+from kickwheel._verb_table import GLOBAL_ARGUMENTS, GROUPS, VALUE_KINDS, VERBS, Argument, Verb
 
 _WIDTH = 96
 _EXITS = ("0", "1", "2", "3", "130")
@@ -67,7 +67,7 @@ def _signature_head(verb: Verb) -> str:
 def _usage_word(argument: Argument) -> str:
     if argument.kind == "flag":
         return f"[{argument.name}]"
-    if argument.kind in ("text", "number"):
+    if argument.kind in VALUE_KINDS:
         return f"[{argument.name} {argument.metavar}]"
     shapes = {"optional": "[{}]", "required": "{}", "several": "{} [{} …]", "any": "[{} …]"}
     return shapes[argument.kind].format(argument.name, argument.name)

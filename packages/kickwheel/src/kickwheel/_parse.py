@@ -3,11 +3,11 @@
 import argparse
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, NoReturn
 
 from kickwheel._errors import RefusedError
-from kickwheel._verb_table import GLOBAL_ARGUMENTS, VERBS, Argument, Verb
+from kickwheel._verb_table import GLOBAL_ARGUMENTS, VALUE_KINDS, VERBS, Argument, Verb
 
 
 class Options:
@@ -30,6 +30,11 @@ class Options:
         """The value of a number option, if given."""
         value = self._values.get(name)
         return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+    def seconds(self, name: str) -> float | None:
+        """The value of an option in seconds, if given."""
+        value = self._values.get(name)
+        return value if isinstance(value, float) else None
 
     def words(self, name: str) -> tuple[str, ...]:
         """The values of a positional that takes several."""
@@ -154,8 +159,9 @@ def _add(parser: _Parser, argument: Argument) -> None:
     names = [argument.name, *([argument.short] if argument.short else [])]
     if argument.kind == "flag":
         parser.add_argument(*names, action="store_true", dest=key)
-    elif argument.kind in ("text", "number"):
-        parser.add_argument(*names, type=_number if argument.kind == "number" else str, dest=key)
+    elif argument.kind in VALUE_KINDS:
+        readers: dict[str, Callable[[str], object]] = {"text": str, "number": _number, "seconds": _seconds}
+        parser.add_argument(*names, type=readers[argument.kind], dest=key)
     else:
         counts = {"optional": "?", "several": "+", "any": "*"}
         if argument.kind == "required":
@@ -173,6 +179,12 @@ def _number(text: str) -> int:
     if not re.fullmatch(r"-?[0-9]{1,9}", text):
         raise argparse.ArgumentTypeError(f"'{text}' is not a whole number")
     return int(text)
+
+
+def _seconds(text: str) -> float:
+    if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,3})?", text):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of seconds")
+    return float(text)
 
 
 def _was_given(value: object) -> bool:

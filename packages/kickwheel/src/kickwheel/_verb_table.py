@@ -6,8 +6,8 @@ from typing import NamedTuple
 class Argument(NamedTuple):
     """One option or positional argument.
 
-    `kind` is `flag`, `text`, `number` (options), `optional`, `required`, `several` or `any` (positionals: at
-    most one, exactly one, at least one, any number).
+    `kind` is `flag`, `text`, `number`, `seconds` (options), `optional`, `required`, `several` or `any`
+    (positionals: at most one, exactly one, at least one, any number).
     """
 
     name: str
@@ -28,6 +28,9 @@ class Verb(NamedTuple):
         """The argument of that name."""
         return next(argument for argument in self.arguments if argument.name == name)
 
+
+VALUE_KINDS = ("text", "number", "seconds")
+"""The kinds of options that take a value."""
 
 GLOBAL_ARGUMENTS = (
     Argument("--json", "flag"),
@@ -76,10 +79,10 @@ VERBS = (
             Argument("--previous", "flag"),
             Argument("--all", "flag"),
             Argument("--types", "flag"),
-            Argument("--timeout", "number", "SECONDS"),
+            Argument("--timeout", "seconds", "SECONDS"),
         ),
     ),
-    Verb("watch", "watch", (_ID, Argument("--timeout", "number", "SECONDS"))),
+    Verb("watch", "watch", (_ID, Argument("--timeout", "seconds", "SECONDS"))),
     Verb("hint", "hint", (_ID, _TASK)),
     Verb(
         "break",
@@ -92,13 +95,13 @@ VERBS = (
             Argument("--hold", "flag"),
             Argument("--undo", "flag"),
             _YES,
-            Argument("--timeout", "number", "SECONDS"),
+            Argument("--timeout", "seconds", "SECONDS"),
         ),
     ),
     Verb("diff", "diff", (_NEEDED_ID, _YES)),
     Verb("solution", "solution", (_NEEDED_ID, _TASK, Argument("--apply", "flag"), _YES)),
     Verb("reset", "reset", (_NEEDED_ID, _YES)),
-    Verb("verify", "verify", (Argument("--timeout", "number", "SECONDS"),)),
+    Verb("verify", "verify", (Argument("--timeout", "seconds", "SECONDS"),)),
     Verb("docs", "docs", (_ID, Argument("--site", "text", "DIR")), "help"),
     Verb("doctor", "doctor", (), "help"),
     Verb("dev check", "dev_check", (_ID,), "authors"),

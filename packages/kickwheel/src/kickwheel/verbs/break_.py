@@ -86,7 +86,7 @@ def _run_on_mine(
     mutant: Mutant,
     held: _journal.Held,
     edited: bytes,
-    timeout: int,
+    timeout: float,
     checker: str | None,
     hold: bool,
 ) -> MutantRun:

@@ -26,10 +26,10 @@ def run(context: Context, options: Options) -> Outcome:
     return _run_one(context, options, checkpoint, timeout)
 
 
-def read_timeout(context: Context, options: Options) -> int:
-    """The seconds of `--timeout`, at least one."""
-    timeout = options.number("timeout")
-    if timeout is not None and timeout < 1:
+def read_timeout(context: Context, options: Options) -> float:
+    """The seconds of `--timeout`, more than none."""
+    timeout = options.seconds("timeout")
+    if timeout is not None and timeout <= 0:
         raise RefusedError("USAGE", context.text("error.timeout"))
     return timeout or DEFAULT_TIMEOUT
 
@@ -44,7 +44,7 @@ def chosen_checkpoint(context: Context, options: Options) -> Checkpoint:
     return context.practice.current() or load_course().checkpoints[-1]
 
 
-def _run_one(context: Context, options: Options, checkpoint: Checkpoint, timeout: int) -> Outcome:
+def _run_one(context: Context, options: Options, checkpoint: Checkpoint, timeout: float) -> Outcome:
     number = options.number("task")
     task = None if number is None else find_task(checkpoint, number, context.text).number
     checker = _find_checker(context) if options.flag("types") else None
@@ -62,7 +62,7 @@ def _run_one(context: Context, options: Options, checkpoint: Checkpoint, timeout
 
 
 def _run_several(
-    context: Context, options: Options, checkpoints: tuple[Checkpoint, ...], timeout: int
+    context: Context, options: Options, checkpoints: tuple[Checkpoint, ...], timeout: float
 ) -> Outcome:
     checker = _find_checker(context) if options.flag("types") else None
     results: list[Json] = []

@@ -35,7 +35,7 @@ def run(context: Context, options: Options) -> Outcome:
     return Outcome(0 if good else 1, {"yours": names, "results": results, "trace_equal": equal})
 
 
-def _run_all(context: Context, target: Path, yours: tuple[Checkpoint, ...], timeout: int) -> list[Focused]:
+def _run_all(context: Context, target: Path, yours: tuple[Checkpoint, ...], timeout: float) -> list[Focused]:
     checkpoints = load_course().checkpoints
     runs: list[Focused] = []
     with progress([c.folder_name for c in checkpoints], context) as advance:

@@ -31,7 +31,7 @@ def run(context: Context, options: Options) -> Outcome:
 class _Watch:
     """The loop on a terminal; the current checkpoint changes only when the user asks for the next one."""
 
-    def __init__(self, context: Context, practice: Practice, checkpoint: Checkpoint, timeout: int) -> None:
+    def __init__(self, context: Context, practice: Practice, checkpoint: Checkpoint, timeout: float) -> None:
         self._context, self._practice, self._timeout = context, practice, timeout
         self._checkpoint = checkpoint
         self._green = False
@@ -55,7 +55,7 @@ class _Watch:
         self._context.out.flush()
 
     def _press(self, key: str) -> None:
-        here = Options({"id": self._checkpoint.id, "yes": True, "timeout": self._timeout})
+        here = Options({"id": self._checkpoint.id, "yes": True, "timeout": float(self._timeout)})
         if key == "r":
             self._run()
         elif key == "h":
@@ -73,7 +73,7 @@ class _Watch:
         self._run()
 
 
-def _check(context: Context, practice: Practice, checkpoint: Checkpoint, timeout: int) -> Focused:
+def _check(context: Context, practice: Practice, checkpoint: Checkpoint, timeout: float) -> Focused:
     context.out.print(context.text("watch.checking", name=checkpoint.folder_name))
     context.out.flush()
     focused = run_checkpoint(checkpoint, practice, task=None, timeout=timeout)
