@@ -134,7 +134,7 @@ def test_a_call_names_its_first_bad_field(fields: dict[str, Any], path: str) -> 
 @pytest.mark.task(1)
 @pytest.mark.parametrize(
     ("content", "path"),
-    [("text", "content"), (None, "content"), ([TextBlock("a"), USER], "content[1]"), ([{}], "content[0]")],
+    [("text", "content"), (None, "content"), ([TextBlock("a"), USER], "content[1]"), ([None], "content[0]")],
 )
 def test_an_assistant_message_holds_blocks_only(content: Any, path: str) -> None:
     with pytest.raises(ProtocolError) as caught:
