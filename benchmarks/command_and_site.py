@@ -3,7 +3,7 @@
     python benchmarks/command_and_site.py [--rounds N] [--json FILE] [--quick]
 
 S.C1: `kickwheel --help`, target 150 ms. S.C2: a focused run, child included, target 2 s. S.C3: both languages
-of the site, target 60 s on two cores (skipped with --quick). S.C4: bytes of a page without a diagram and of all
+of the site, target 60 s on two cores (not with --quick). S.C4: bytes of a page without a diagram and of all
 that it loads, compressed as a server sends it, target 600 kB. Nothing is asserted: read the column.
 """
 

@@ -136,8 +136,8 @@ WIDE = """
 () => {
   const wide = document.scrollingElement.scrollWidth;
   if (wide <= window.innerWidth) return [];
-  const inside = e => e.closest("pre, .md-typeset__scrollwrap, .mermaid, [data-md-component=sidebar], "
-      ".md-search");
+  const boxes = "pre, .md-typeset__scrollwrap, .mermaid, .md-search, [data-md-component=sidebar]";
+  const inside = e => e.closest(boxes);
   const names = [...document.querySelectorAll("main *")]
     .filter(e => e.getBoundingClientRect().right > window.innerWidth + 1 && !inside(e))
     .map(e => e.tagName + "." + e.className);
