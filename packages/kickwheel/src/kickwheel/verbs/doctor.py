@@ -9,6 +9,7 @@ from pathlib import Path
 from kickwheel._context import Context, Outcome
 from kickwheel._course import load_course
 from kickwheel._errors import KickwheelError
+from kickwheel._messages import Messages
 from kickwheel._parse import Options
 from kickwheel._places import course_folder
 from kickwheel._practice import Practice, find_practice
@@ -32,7 +33,8 @@ class Check:
 
 def run(context: Context, _options: Options) -> Outcome:
     """Exit 3 if any check fails."""
-    checks = [_python(), *_packages(), _pytest(), _checker(), *_folder(context)]
+    text = context.text
+    checks = [_python(text), *_packages(text), _pytest(text), _checker(text), *_folder(context)]
     for check in checks:
         mark, style = _MARKS[check.status]
         context.out.print(f"{context.out.style(mark, style)} {check.name:<28} {check.detail}")
@@ -42,24 +44,24 @@ def run(context: Context, _options: Options) -> Outcome:
     return Outcome(3 if failed else 0, {"checks": [asdict(check) for check in checks]})
 
 
-def _python() -> Check:
+def _python(text: Messages) -> Check:
     version = ".".join(str(part) for part in sys.version_info[:3])
     if sys.version_info[:2] >= MINIMUM_PYTHON:
         return Check("python", "ok", version)
-    return Check("python", "fail", version, "install Python 3.11 or newer")
+    return Check("python", "fail", version, text("doctor.old_python"))
 
 
-def _packages() -> list[Check]:
+def _packages(text: Messages) -> list[Check]:
     own = _version("kickwheel")
-    checks = [Check("kickwheel", "ok", own) if own else _absent("kickwheel")]
+    checks = [Check("kickwheel", "ok", own) if own else _absent("kickwheel", text)]
     for name, bounds in sorted(_requirements().items()):
         if name.startswith("kickwheel-"):
-            checks.append(_bounded(name, bounds))
+            checks.append(_bounded(name, bounds, text))
     return checks
 
 
-def _pytest() -> Check:
-    return _bounded("pytest", _requirements().get("pytest", ""))
+def _pytest(text: Messages) -> Check:
+    return _bounded("pytest", _requirements().get("pytest", ""), text)
 
 
 def _requirements() -> dict[str, str]:
@@ -72,13 +74,18 @@ def _requirements() -> dict[str, str]:
     return found
 
 
-def _bounded(name: str, bounds: str) -> Check:
+def _bounded(name: str, bounds: str, text: Messages) -> Check:
     version = _version(name)
     if version is None:
-        return _absent(name)
+        return _absent(name, text)
     if all(_holds(version, operator, bound) for operator, bound in _BOUND.findall(bounds)):
         return Check(name, "ok", f"{version} ({bounds})")
-    return Check(name, "fail", f"{version}, needed: {bounds}", f"pip install --upgrade '{name}{bounds}'")
+    return Check(
+        name,
+        "fail",
+        text("doctor.needed", version=version, bounds=bounds),
+        f"pip install --upgrade '{name}{bounds}'",
+    )
 
 
 def _holds(version: str, operator: str, bound: str) -> bool:
@@ -114,14 +121,14 @@ def _version(name: str) -> str | None:
         return None
 
 
-def _absent(name: str) -> Check:
-    return Check(name, "fail", "not installed", f"pip install {name}")
+def _absent(name: str, text: Messages) -> Check:
+    return Check(name, "fail", text("doctor.absent"), f"pip install {name}")
 
 
-def _checker() -> Check:
+def _checker(text: Messages) -> Check:
     tool = find_tool(CHECKER)
     if tool is None:
-        return Check(CHECKER, "warn", "not installed; only --types needs it", INSTALL_LINE)
+        return Check(CHECKER, "warn", text("doctor.no_checker"), INSTALL_LINE)
     return Check(CHECKER, "ok", _version(CHECKER) or Path(tool).as_posix())
 
 
@@ -131,21 +138,22 @@ def _folder(context: Context) -> list[Check]:
     except KickwheelError as error:
         return [Check("folder", "fail", error.message(context.text), "kickwheel start")]
     if practice is None:
-        return [Check("folder", "warn", "no practice folder here", "kickwheel start")]
-    return [_layout(practice), _fixtures(practice), _pending(practice)]
+        return [Check("folder", "warn", context.text("doctor.no_folder"), "kickwheel start")]
+    text = context.text
+    return [_layout(practice, text), _fixtures(practice, text), _pending(practice, text)]
 
 
-def _layout(practice: Practice) -> Check:
+def _layout(practice: Practice, text: Messages) -> Check:
     needed: list[Path] = []
     for checkpoint in load_course().checkpoints:
         needed += [practice.folder / checkpoint.test_file, *practice.modules(checkpoint)]
     missing = [practice.relative(path) for path in needed if not path.is_file()]
     if missing:
-        return Check("folder", "fail", f"missing: {', '.join(missing)}", "kickwheel start")
+        return Check("folder", "fail", text("doctor.missing", files=", ".join(missing)), "kickwheel start")
     return Check("folder", "ok", practice.folder.as_posix())
 
 
-def _fixtures(practice: Practice) -> Check:
+def _fixtures(practice: Practice, text: Messages) -> Check:
     changed: list[str] = []
     for checkpoint in load_course().checkpoints:
         names = [f"fixtures/{name}" for name in checkpoint.fixtures]
@@ -154,12 +162,13 @@ def _fixtures(practice: Practice) -> Check:
             if mine.is_file() and mine.read_bytes() != ours.read_bytes() and name not in changed:
                 changed.append(name)
     if changed:
-        fix = f"delete {', '.join(changed)} and run kickwheel start"
-        return Check("fixtures", "fail", f"changed: {', '.join(changed)}", fix)
-    return Check("fixtures", "ok", "tests and fixtures are those of the course")
+        files = ", ".join(changed)
+        detail, fix = (text(f"doctor.{key}", files=files) for key in ("changed", "mend"))
+        return Check("fixtures", "fail", detail, fix)
+    return Check("fixtures", "ok", text("doctor.unchanged"))
 
 
-def _pending(practice: Practice) -> Check:
+def _pending(practice: Practice, text: Messages) -> Check:
     if practice.has_pending_break():
-        return Check("pending-break", "warn", "an edit of break --mine is in place", "kickwheel break --undo")
-    return Check("pending-break", "ok", "none")
+        return Check("pending-break", "warn", text("doctor.pending"), "kickwheel break --undo")
+    return Check("pending-break", "ok", text("doctor.none"))
