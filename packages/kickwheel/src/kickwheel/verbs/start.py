@@ -28,7 +28,8 @@ def run(context: Context, options: Options) -> Outcome:
     if kept:
         out.chat(text("start.kept", count=len(kept)))
     out.print(out.style(text("start.ready", folder=_shown(folder)), "green"))
-    out.print(text("start.then", folder=_shown(folder)))
+    here = folder == Path.cwd()
+    out.print(text("start.here") if here else text("start.then", folder=_shown(folder)))
     return Outcome(0, {"folder": folder.as_posix(), "created": created, "kept": kept})
 
 
