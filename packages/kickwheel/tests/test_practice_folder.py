@@ -533,3 +533,33 @@ def test_doctor_outside_a_folder_only_warns(kickwheel: Any, lab: Any) -> None:
     assert answer.exit == 0
     assert [c["name"] for c in answer.json["checks"] if c["status"] == "warn"] == ["folder"]
     assert "kickwheel start" in kickwheel("doctor").out
+
+
+@pytest.mark.criterion("S.75")
+def test_a_disk_that_refuses_is_one_line_and_exit_3(practice: Path, kickwheel: Any, monkeypatch: Any) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied", "somewhere/progress.json")
+
+    monkeypatch.setattr("tempfile.mkstemp", refuse)
+    answer = kickwheel("hint", "--json")
+    assert (answer.exit, answer.json["error"]["code"]) == (3, "STATE_UNREADABLE")
+    assert "somewhere/progress.json" in answer.json["error"]["message"]
+
+
+@pytest.mark.criterion("S.81")
+def test_what_the_learner_prints_is_shown_with_the_failure(practice: Path, kickwheel: Any) -> None:
+    text = HERE_00.read_text().replace("    raise Not", "    print('I am here', x)\n    raise Not")
+    HERE_00.write_text(text)
+    assert "| I am here 2" in kickwheel("test", "00").out
+
+
+@pytest.mark.criterion("S.81")
+def test_a_red_starter_shows_the_first_failures_and_counts_the_rest(practice: Path, kickwheel: Any) -> None:
+    text = (practice / "tests/checkpoints/test_00_complete_agent_trace.py").read_text()
+    more = text.replace("[1, 2]", "[1, 2, 3, 4]")
+    (practice / "tests/checkpoints/test_00_complete_agent_trace.py").write_text(more)
+    out = kickwheel("test", "00").out
+    assert out.count("S.6") == 3
+    assert out.index("S.60") < out.index("S.61")
+    assert "2 more" in out
+    assert len(kickwheel("test", "00", "--json").json["failures"]) == 5

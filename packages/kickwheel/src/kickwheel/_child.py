@@ -19,6 +19,7 @@ import pytest
 OFFLINE_RULE = "offline rule: a focused test opens no connection and asks no name server"
 MAX_FRAMES = 5
 MAX_MESSAGE_LINES = 24
+MAX_PRINTED = 2000
 
 _NETWORK_EVENTS = (
     "socket.connect",
@@ -150,6 +151,7 @@ class Plugin:
                 outcome=report.outcome,
                 message=self._message_of(call) if failed else "",
                 frames=self._frames(call) if failed else [],
+                printed=report.capstdout[-MAX_PRINTED:] if failed else "",
             )
         return report
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     Runner = Callable[[Context, Options], Outcome]
 
 INTERRUPTED = 130
+ENVIRONMENT = 3
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -61,6 +62,14 @@ def _run(words: Sequence[str], out: Output) -> int:
     except KickwheelError as error:
         message = error.message(Messages(choose_language(language, None)))
         return _report(out, command, error.exit_code, error.code, message, {})
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        # A full disk, a folder without permission: one line with the path, never a traceback.
+        text = Messages(choose_language(language, None))
+        values = {"path": error.filename or "?", "reason": error.strerror or type(error).__name__}
+        message = text("error.state_unreadable", **values)
+        return _report(out, command, ENVIRONMENT, "STATE_UNREADABLE", message, {})
 
 
 def _call(call: Call, out: Output) -> int:

@@ -19,6 +19,7 @@ from kickwheel._runner import CaseResult, RunReport, run_focused
 Json = dict[str, object]
 
 SHOWN_FAILURES = 3
+SHOWN_PRINTED = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +166,8 @@ def _show_failure(case: CaseResult, run: Focused, context: Context) -> None:
     for frame in case.frames:
         place = _place(frame.file, frame.line, run.root)
         out.print(out.style(f"    {place}  {frame.function}", "dim"))
+    for line in case.printed.splitlines()[-SHOWN_PRINTED:]:
+        out.print(out.style(f"    | {one_line(line)}", "dim"))
     checkpoint = run.checkpoint
     task = f"#task-{case.task}" if case.task is not None else ""
     out.print(text("test.page", page=f"{checkpoint.page}{task}"))

@@ -40,6 +40,7 @@ class CaseResult:
     message: str
     frames: tuple[Frame, ...]
     task_marks: int = 1
+    printed: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +217,7 @@ def _case(line: Mapping[str, object]) -> CaseResult:
         message=str(line["message"]),
         frames=tuple(_frame(frame) for frame in cast("list[dict[str, object]]", line["frames"])),
         task_marks=cast("int", line["task_marks"]),
+        printed=str(line["printed"]),
     )
 
 
