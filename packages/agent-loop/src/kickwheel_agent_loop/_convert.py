@@ -1,5 +1,4 @@
-"""Outputs of known classes become plain data; everything else is refused by the name of its class (checkpoint
-06).
+"""Outputs of known classes become plain data; anything else is refused by its class's name (checkpoint 06).
 
 Only the classes named here may run code of their own. A class is known by its place in the class chain,
 which no metaclass, property or hook can forge, so all tests are by identity.
@@ -32,8 +31,7 @@ class _Model(Protocol):
 
 
 def converted(value: object) -> object:
-    """Make plain data of a value of a known class: one level is enough, what it holds is looked at in its
-    turn.
+    """Make plain data of a value of a known class; what it holds is looked at in its turn.
 
     Raises `UnserializableOutputError` for any other class; errors of the value's own code come out as they
     are.

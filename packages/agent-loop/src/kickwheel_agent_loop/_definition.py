@@ -119,8 +119,7 @@ def define_tool(
 
 
 def definition_of(tool: object) -> ToolDefinition[object, object]:
-    """Take a definition as it is, or read the five attributes of anything else that fills the port, each
-    once.
+    """Take a definition as it is; of anything else that fills the port read the five attributes, each once.
 
     Raises `ToolContractError` with `INVALID_TOOL_DEFINITION`; an error of a property is its cause.
     """

@@ -32,8 +32,7 @@ _MISSING: Final = object()
 async def execute_tool_call(
     registry: ToolRegistry, tool_call: ToolCall, signal: Signal | None = None
 ) -> ToolResultMessage:
-    """Execute one tool call of the model: always a linked, bounded result message, or a raise (checkpoint
-    06).
+    """Execute one tool call of the model: a linked, bounded result message, or a raise (checkpoint 06).
 
     The message is `ToolResultMessage("tool-result-" + id, id, name, content, is_error)`. Its content has at
     most 4096 code points: text as the tool returned it, anything else as canonical JSON. With `is_error` it

@@ -1,5 +1,4 @@
-"""Waiting for an executor, while the signal or the caller's own cancellation may end the wait (checkpoint
-06).
+"""Waiting for an executor, while an abort or the caller's cancellation may end the wait (checkpoint 06).
 
 Two ways to be stopped, never mixed up. An abort is data: the executor is told to stop, and the caller goes
 on at once with the reason. A cancelled caller is control flow: the executor is told to stop, and waited for.
@@ -95,8 +94,7 @@ class Execution(asyncio.Future[None]):
         return super().cancel(msg)
 
     async def wait(self, signal: Signal, unfinished: "set[asyncio.Future[object]] | None" = None) -> object:
-        """Wait for the end. Returns the value, or raises the executor's error, or the reason of an abort at
-        once.
+        """Wait for the end: return the value, raise the executor's error, or the reason of an abort at once.
 
         An executor that an abort leaves behind stays in `unfinished` until it ends. When the caller is
         cancelled, its `CancelledError` is raised after the executor has ended, and `caller_cancelled` tells

@@ -64,9 +64,7 @@ def observe(future: "asyncio.Future[object]") -> None:
 
 
 def let_go(value: object) -> None:
-    """Let go of what may be an awaitable: a coroutine is closed, a future's failure observed, the rest left
-    alone.
-    """
+    """Let go of what may be an awaitable: a coroutine is closed, a future's failure observed."""
     if type(value) is CoroutineType:
         with suppress(Exception):  # one that was already running may object to being closed
             cast("CoroutineType[object, object, object]", value).close()

@@ -1,5 +1,4 @@
-"""What a failure of a tool means: an exception that must not be hidden, or a message for the model
-(checkpoint 06).
+"""What a failure of a tool means: an exception not to be hidden, or a message for the model (checkpoint 06).
 
 The table of exceptions, first matching row wins; a cancelled caller is dealt with before this:
 
@@ -66,9 +65,7 @@ def _fatal_part(error: BaseException) -> BaseException:
 
 
 def _nodes(group: BaseException, *, repeats: bool = False) -> Iterator[BaseException]:
-    """Walk a group depth first, without recursion: leaves, and the groups below it. A shared part is walked
-    once.
-    """
+    """Walk a group depth first, without recursion: leaves and groups. A shared part is walked once."""
     seen: set[int] = set()
     pending = [group]
     while pending:

@@ -1,5 +1,4 @@
-"""What a tool returned becomes the content of its result message: text as it is, all else as bounded JSON
-(06).
+"""What a tool returned becomes the content of its result: text as it is, all else as JSON (checkpoint 06).
 
 The budgets bound the work, not only the text: whatever a tool returns, no more of it is looked at than can
 be written.
@@ -14,9 +13,7 @@ from kickwheel_agent_loop._convert import UnserializableOutputError, converted, 
 from kickwheel_protocol import JsonObject
 
 TOOL_OUTPUT_CAP_CHARACTERS: Final = 4096
-"""Code points of the final content, marker included: about a thousand tokens, so a result cannot flood a
-prompt.
-"""
+"""Code points of the final content, marker included: about a thousand tokens, no flood in a prompt."""
 TOOL_TRUNCATION_MARKER: Final = "\n[Tool output truncated]"
 """Ends a content that was cut; 24 code points, so 4072 stay for the payload."""
 TOOL_SERIALIZATION_MAX_DEPTH: Final = 32
@@ -27,9 +24,7 @@ TOOL_SERIALIZATION_MAX_NODES: Final = 128
 TOOL_SERIALIZATION_MAX_COLLECTION_ENTRIES: Final = 256
 """Array slots visited plus object keys, in the whole output: the most keys that are ever sorted."""
 TOOL_SERIALIZATION_MAX_STRING_CHARACTERS: Final = 4096
-"""Code points of keys plus string values: a bound on work, since each one is also written and the cap shows
-first.
-"""
+"""Code points of keys plus string values: a bound on work. Each is also written, so the cap shows first."""
 TOOL_SERIALIZATION_MAX_INTEGER_BITS: Final = 4096
 """The magnitude of an integer must be below 2**4096: 1234 digits."""
 
@@ -217,9 +212,7 @@ class _Writer:
         # [/solution]
 
     def write_fields(self, fields: Mapping[object, object], depth: int) -> None:
-        """Write the fields of an object by the code points of their keys; all cost their entry before one is
-        sorted.
-        """
+        """Write the fields of an object, sorted by key; all cost their entry before one is sorted."""
         # [solution 06.5]
         if len(fields) > self._entries:
             raise _FullError

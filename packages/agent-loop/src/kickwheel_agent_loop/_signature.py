@@ -85,9 +85,7 @@ def derive_validator(parameters: Parameters) -> Callable[[object], ToolValidatio
 
 
 def derive_schema(parameters: Parameters) -> JsonObject:
-    """Describe the arguments as a JSON Schema object. Raises `ToolContractError` for an annotation without
-    one.
-    """
+    """Describe the arguments as a JSON Schema. Raises `ToolContractError` for an annotation without one."""
     try:
         schemas, definitions = msgspec.json.schema_components(
             parameters.hints.values(), ref_template="#/$defs/{name}"
@@ -180,9 +178,7 @@ def _mentions_context(annotation: object) -> bool:
 
 
 def _shape(parameters: Parameters) -> type[Arguments]:
-    """Make the `TypedDict` of the arguments, and have msgspec look at all of it now rather than at the first
-    call.
-    """
+    """Make the `TypedDict` of the arguments, and have msgspec look at all of it now."""
     fields: dict[str, object] = {
         name: (_optional if name in parameters.defaults else _required)[hint]
         for name, hint in parameters.hints.items()
@@ -220,9 +216,7 @@ def _add_default(schema: dict[str, object], default: object) -> None:
 
 
 def _json_safe(value: object) -> object:
-    """Write bounds beyond 2**53 as floats: JSON has no exact form that every reader keeps, and no argument
-    comes near.
-    """
+    """Write bounds beyond 2**53 as floats: not every reader keeps them, and no argument comes near."""
     if type(value) is dict:
         return {key: _json_safe(part) for key, part in cast("dict[str, object]", value).items()}
     if type(value) is list:
