@@ -1,8 +1,8 @@
-"""Which technology for records? Creation, read, match, equality, encode, decode, and what freezing costs.
+"""Which technology for records? Creation, read, match, equality, encode, decode, the cost of freezing.
 
-The same message three ways, each with the checks of the protocol: a frozen slotted dataclass, a class written
-by hand, a msgspec struct (what the package uses). The floor is a struct without any check, except for freezing,
-where it is a plain recursive copy of the same data.
+The same message three ways, each with the checks of the protocol: a frozen slotted dataclass, a class
+written by hand, a msgspec struct (what the package uses). The floor is a struct without any check, except
+for freezing, where it is a plain recursive copy of the same data.
 """
 
 import copy
@@ -36,6 +36,8 @@ CASES = [
     "freeze again, 1,000 leaves",
     "snapshot of a request of 1,000 messages",
 ]
+DICT: type[dict[str, object]] = dict
+LIST: type[list[object]] = list
 FREEZING = CASES[6:8]
 
 
@@ -89,16 +91,24 @@ class Hand:
 
 
 def leaves(count: int) -> dict[str, Any]:
-    """Plain data with about `count` leaves, ten to a container."""
-    rows = [{f"key{n}": n if n % 2 else f"value {n}" for n in range(10)} for _ in range(max(1, count // 10))]
-    return {"rows": rows} if count > 10 else rows[0]
+    """Plain arguments as a model writes them, ten leaves in four containers, repeated to `count` leaves."""
+    if count > 10:
+        return {"items": [leaves(10) for _ in range(count // 10)]}
+    return {
+        "path": "docs/guide.md",
+        "limit": 200,
+        "ratio": 0.5,
+        "follow": True,
+        "options": {"encoding": "utf-8", "cursor": None, "lines": {"first": 1, "last": 80}},
+        "labels": ["draft", "en"],
+    }
 
 
 def plain_copy(value: Any) -> Any:
     """The floor of freezing: a recursive copy that checks nothing."""
-    if type(value) is dict:
+    if type(value) is DICT:
         return {key: plain_copy(item) for key, item in value.items()}
-    if type(value) is list:
+    if type(value) is LIST:
         return [plain_copy(item) for item in value]
     return value
 
@@ -107,15 +117,44 @@ def read(record: Any) -> str:
     return record.content
 
 
-def match_class(record: Any, kind: type) -> Callable[[], str]:
-    def work() -> str:
-        match record:
-            case kind(content=text):
-                return text
-            case _:
-                raise AssertionError
+def match_bare(record: object) -> str:
+    match record:
+        case Bare(content=text):
+            return text
+        case _:
+            raise AssertionError
 
-    return work
+
+def match_data(record: object) -> str:
+    match record:
+        case Data(content=text):
+            return text
+        case _:
+            raise AssertionError
+
+
+def match_hand(record: object) -> str:
+    match record:
+        case Hand(content=text):
+            return text
+        case _:
+            raise AssertionError
+
+
+def match_ours(record: object) -> str:
+    match record:
+        case UserMessage(content=text):
+            return text
+        case _:
+            raise AssertionError
+
+
+MATCHES: dict[object, Callable[[object], str]] = {
+    Bare: match_bare,
+    Data: match_data,
+    Hand: match_hand,
+    UserMessage: match_ours,
+}
 
 
 def of(kind: Any) -> _harness.Contender:
@@ -123,10 +162,11 @@ def of(kind: Any) -> _harness.Contender:
 
     def contender(case: str) -> _harness.Run | None:
         one, two = kind("m1", "hello"), kind("m1", "hello")
+        matching = MATCHES[kind]
         work: dict[str, Callable[[], object]] = {
             "create": lambda: kind("m1", "hello"),
             "read": lambda: read(one),
-            "match": match_class(one, kind),
+            "match": lambda: matching(one),
             "equal": lambda: one == two,
         }
         chosen = work.get(case)

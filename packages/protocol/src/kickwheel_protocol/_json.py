@@ -114,7 +114,7 @@ def freeze_json(value: object, *, path: str = "value") -> JsonValue:
     if type(value) is JsonObject:
         return value
     try:
-        return read_json(value)
+        return read_object(value) if type(value) is DICT else read_json(value)
     except Refusal as refusal:
         error = refusal.to_error(path)
     raise error
@@ -182,6 +182,9 @@ def _freeze_object(items: dict[Any, Any], level: int, ticks: Iterator[None]) -> 
                 value = _freeze_object(value, level + 1, ticks)
             elif kind is list or kind is tuple:
                 value = _freeze_array(value, level + 1, ticks)
+            elif kind is float:
+                if value - value:  # NaN and both infinities, and nothing else
+                    _check_scalar(value)
             elif kind is JsonObject:
                 _check_depth(value, level + 1)
             elif kind is not bool and value is not None:
@@ -217,6 +220,9 @@ def _freeze_array(items: list[Any] | tuple[Any, ...], level: int, ticks: Iterato
                 part = _freeze_array(value, level + 1, ticks)
                 same = same and part is value
                 value = part
+            elif kind is float:
+                if value - value:  # NaN and both infinities, and nothing else
+                    _check_scalar(value)
             elif kind is JsonObject:
                 _check_depth(value, level + 1)
             elif kind is not bool and value is not None:
@@ -239,7 +245,7 @@ def _check_scalar(value: object) -> JsonPrimitive:
         if not -MAX_COUNT <= value <= MAX_COUNT:
             raise Refusal(f"must be from -{MAX_COUNT} to {MAX_COUNT}")
     elif type(value) is float:
-        if value - value != 0.0:  # NaN and both infinities, and nothing else
+        if value - value:
             raise Refusal("must be a finite number")
     elif type(value) is str:
         if has_surrogate(value):
