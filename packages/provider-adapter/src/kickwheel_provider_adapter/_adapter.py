@@ -27,11 +27,8 @@ class FixtureProviderAdapter:
     """
 
     def __init__(self, fixture: object) -> None:
-        self._queue: deque[RecordSource] = deque()
+        self._queue: deque[RecordSource] = deque(read_fixture(fixture))
         self._call_count = 0
-        # [solution 05.4]
-        self._queue.extend(read_fixture(fixture))
-        # [/solution]
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str], *, max_bytes: int = DEFAULT_MAX_BYTES) -> Self:
@@ -74,10 +71,12 @@ class FixtureProviderAdapter:
         request_id = _request_id(request)
         if signal is not None and not callable(getattr(signal, "add_callback", None)):
             raise TypeError("signal must be an abort signal, such as the `.signal` of an AbortController")
+        # [solution 05.4]
         asyncio.get_running_loop()  # raises before anything has changed
         stream = start_production(_Playback(self._queue, request_id), signal)
         self._call_count += 1
         return stream
+        # [/solution]
 
 
 class _Playback(Producer[ModelChunk, ModelResponse]):
@@ -89,16 +88,20 @@ class _Playback(Producer[ModelChunk, ModelResponse]):
 
     def open(self) -> RecordSource:
         """Take the next response: the first act of production, so an earlier abort leaves it queued."""
+        # [solution 05.4]
         if not self._queue:
             raise FixtureProviderError("PROVIDER_EXHAUSTED", "the fixture has no response left")
         return self._queue.popleft()
+        # [/solution]
 
     def own(self, iterator: object) -> None:
         """Refuse an iterator that any stream of this process has owned before."""
+        # [solution 05.5]
         if not claim_iterator(iterator):
             raise FixtureProviderError(
                 "PROVIDER_ITERATOR_REUSED", "the source's iterator belongs to another response already"
             )
+        # [/solution]
 
     def accept(self, item: object) -> ModelChunk | None:
         """Parse one record."""
@@ -110,9 +113,11 @@ class _Playback(Producer[ModelChunk, ModelResponse]):
 
     def source_error(self, error: Exception) -> Exception:
         """Make a source's failure ours: what it raises proves nothing, not even an error of our class."""
+        # [solution 05.5]
         failure = FixtureProviderError("PROVIDER_INVALID_FIXTURE", "the record source failed")
         failure.__cause__ = error
         return failure
+        # [/solution]
 
 
 def _request_id(request: ModelRequest) -> str:
