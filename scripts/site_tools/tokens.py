@@ -28,6 +28,8 @@ QUIET = {
     "svg",
 }
 NO_TIP = QUIET - {"summary"}
+BREAKS = re.compile(r"(?<=\w)([/_])(?=\w)")
+"""Where long names in a table may go on in the next line."""
 TITLE = re.compile(r'title="([^"]*)"')
 
 
@@ -51,6 +53,7 @@ class _Walker:
         self.open: list[str] = []
         self.seen: set[str] = set()
         self.dropped: list[bool] = []
+        self.cell = False
 
     def run(self, text: str) -> str:
         parts: list[str] = []
@@ -63,10 +66,14 @@ class _Walker:
         return "".join(parts)
 
     def _text(self, text: str) -> str:
+        if self.open[-1:] == ["code"] and self.cell:
+            return BREAKS.sub(r"\1<wbr>", text)
         return text if QUIET.intersection(self.open) else CITED.sub(self.cited, text)
 
     def _tag(self, match: re.Match[str]) -> str:
         name = (match["name"] or "").lower()
+        if name in {"td", "th"}:
+            self.cell = not match["end"]
         if name == "abbr":
             return self._abbr(match)
         if name not in QUIET or match["rest"].endswith("/"):
