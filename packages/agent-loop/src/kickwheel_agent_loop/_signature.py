@@ -172,8 +172,8 @@ def _mentions_context(annotation: object) -> bool:
         if any(hint is known for known in seen):
             continue
         seen.append(hint)
+        pending.append(getattr(hint, "__value__", None))
         pending += cast("list[object]", hint) if isinstance(hint, list) else typing.get_args(hint)
-        pending.append(getattr(cast("object", hint), "__value__", None))
     return False
 
 
