@@ -3,7 +3,7 @@
 import os
 import sys
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 if sys.platform == "win32":
@@ -51,9 +51,10 @@ else:
         return os.read(sys.stdin.fileno(), 1).decode("ascii", "replace") or "q"
 
 
-def wait_for_key() -> str:
-    """Wait for any key."""
+def wait_for_key(announce: Callable[[], None]) -> str:
+    """Announce it, then wait for any key; a key pressed right at the announcement counts."""
     with raw_keys():
+        announce()
         while (key := read_key(60.0)) is None:
             pass
         return key

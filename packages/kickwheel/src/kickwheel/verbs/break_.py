@@ -61,9 +61,11 @@ def _ask(context: Context, options: Options, mutant: Mutant) -> None:
     if waits:
         from kickwheel._keys import wait_for_key
 
-        out.print(text("break.press_key"))
-        out.flush()
-        wait_for_key()
+        def announce() -> None:
+            out.print(text("break.press_key"))
+            out.flush()
+
+        wait_for_key(announce)
 
 
 def _prepare(
