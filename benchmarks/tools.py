@@ -1,4 +1,7 @@
-"""What does one tool call cost, and does its cost grow with what it should not? (06.C1 to 06.C4)
+"""What does one tool call cost, and does its cost grow with what it should not?
+
+06.C1 registry: cases `1 tool` and `1,000 tools`. 06.C2 calls: the same, and the cases of arguments. 06.C3
+content: the cases `output: …`. 06.C4 groups: the two cases of leaves.
 
 The floor is the least that could be called a tool call: decode the arguments' JSON, call the function, encode
 what it gave. Cases come in pairs of sizes: equal figures mean that the size does not count.
