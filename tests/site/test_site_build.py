@@ -308,8 +308,11 @@ def test_no_built_file_refers_to_a_resource_on_another_host(site_folder: Path) -
                 f"{path}: {m}" for m in re.findall(r"(?:url\(|@import )[\"']?(?:https?:)?//[^)\"']+", text)
             ]
         elif path.endswith(".js"):
-            pattern = r"[\"'`](?:https?:)?//[^\"'`\s]+\.(?:m?js|css|woff2?)[\"'`]|importScripts\(\"https?:|https?://unpkg[^\"]*"
+            pattern = r"[\"'`](?:https?:)?//[^\"'`\s]+\.(?:m?js|css|woff2?)[\"'`]|importScripts\(\"https?:"
             found += [f"{path}: {m}" for m in re.findall(pattern, text)]
+            found += [
+                f"{path}: {m[0]}" for m in finish.FOREIGN_SCRIPT.finditer(text) if "vendor/" not in path
+            ]
         elif path.endswith(".map"):
             found.append(path)
     assert found == []
