@@ -77,7 +77,7 @@ class JsonObject(_Base):
             return self
 
         def __reduce__(self):
-            return (freeze_json, (thaw_json(self),))
+            return (JsonObject, (thaw_json(self),))
 
 
 JsonValue: TypeAlias = JsonPrimitive | JsonArray | JsonObject

@@ -1,6 +1,6 @@
 """Blocks and messages: what stands in a transcript."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, cast, final
 
 from msgspec.structs import force_setattr
@@ -79,7 +79,7 @@ class AssistantMessage(Record, tag_field="role", tag="assistant", frozen=True):
 
     if TYPE_CHECKING:
 
-        def __init__(self, id: MessageId, content: Iterable[AssistantBlock]) -> None: ...  # noqa: A002
+        def __init__(self, id: MessageId, content: Sequence[AssistantBlock]) -> None: ...  # noqa: A002
 
     def __post_init__(self) -> None:
         # [solution 01.1]

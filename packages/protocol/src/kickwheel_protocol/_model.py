@@ -1,6 +1,6 @@
 """What goes to a model and what comes back: request, chunks, usage, response."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, final
 
 from msgspec.structs import force_setattr
@@ -28,7 +28,7 @@ class ModelRequest(Record, frozen=True):
 
     if TYPE_CHECKING:
 
-        def __init__(self, id: ModelRequestId, messages: Iterable[Message]) -> None: ...  # noqa: A002
+        def __init__(self, id: ModelRequestId, messages: Sequence[Message]) -> None: ...  # noqa: A002
 
     def __post_init__(self) -> None:
         if type(self.id) is not str or not self.id.isascii() or not self.id.strip():

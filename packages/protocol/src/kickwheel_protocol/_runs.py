@@ -1,6 +1,6 @@
 """The four ways a run ends."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, final
 
 from msgspec.structs import force_setattr
@@ -34,7 +34,7 @@ class CompletedRun(Record, tag_field="status", tag="completed", frozen=True):
 
     if TYPE_CHECKING:
 
-        def __init__(self, messages: Iterable[Message], final_text: str) -> None: ...
+        def __init__(self, messages: Sequence[Message], final_text: str) -> None: ...
 
     def __post_init__(self) -> None:
         # [solution 01.2]
@@ -54,7 +54,7 @@ class CancelledRun(Record, tag_field="status", tag="cancelled", frozen=True):
 
     if TYPE_CHECKING:
 
-        def __init__(self, messages: Iterable[Message], reason: str) -> None: ...
+        def __init__(self, messages: Sequence[Message], reason: str) -> None: ...
 
     def __post_init__(self) -> None:
         # [solution 01.2]
@@ -74,7 +74,7 @@ class MaxStepsRun(Record, tag_field="status", tag="maxSteps", frozen=True):
 
     if TYPE_CHECKING:
 
-        def __init__(self, messages: Iterable[Message], max_steps: int) -> None: ...
+        def __init__(self, messages: Sequence[Message], max_steps: int) -> None: ...
 
     def __post_init__(self) -> None:
         # [solution 01.2]
@@ -94,7 +94,7 @@ class FailedRun(Record, tag_field="status", tag="failed", frozen=True):
 
     if TYPE_CHECKING:
 
-        def __init__(self, messages: Iterable[Message], error: RunError) -> None: ...
+        def __init__(self, messages: Sequence[Message], error: RunError) -> None: ...
 
     def __post_init__(self) -> None:
         # [solution 01.2]
