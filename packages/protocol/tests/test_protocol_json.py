@@ -352,6 +352,12 @@ class TestSharing:
         part = [[n] for n in range(1000)]
         assert len(loose(JsonObject({"all": [part] * 100}))["all"]) == 100
 
+    @pytest.mark.criterion("03.111", "03.91", "03.94", "03.90")
+    @pytest.mark.parametrize("bad", [2**53, -(2**53), "\ud800", float("nan"), float("inf"), b""], ids=ascii)
+    def test_a_bad_entry_of_an_array_is_told_by_its_index(self, bad: object) -> None:
+        assert fault(["é", 1, 0.5, bad]) == "value[3]"
+        assert fault(bad) == "value"
+
     @pytest.mark.criterion("03.98", "03.96")
     def test_doublings_that_end_in_a_cycle_are_refused(self) -> None:
         ring: list[object] = []

@@ -114,7 +114,11 @@ def freeze_json(value: object, *, path: str = "value") -> JsonValue:
     if type(value) is JsonObject:
         return value
     try:
-        return read_object(value) if type(value) is DICT else read_json(value)
+        if type(value) is DICT:
+            return read_object(value)
+        if type(value) is LIST or type(value) is TUPLE:
+            return _read_array(value)
+        return _check_scalar(value)
     except Refusal as refusal:
         error = refusal.to_error(path)
     raise error
@@ -142,12 +146,7 @@ def read_object(value: object) -> JsonObject:
     return _freeze_object(value, 1, repeat(None))
 
 
-def read_json(value: object) -> JsonValue:
-    """Freeze any JSON value; raise `Refusal` otherwise."""
-    if type(value) is DICT:
-        return read_object(value)
-    if type(value) is not LIST and type(value) is not TUPLE:
-        return value if type(value) is JsonObject else _check_scalar(value)
+def _read_array(value: list[object] | tuple[object, ...]) -> JsonArray:
     try:
         return _freeze_array(value, 1, repeat(None, UNASKED))
     except StopIteration:
