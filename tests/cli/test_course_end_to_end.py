@@ -13,7 +13,7 @@ import pytest
 from kickwheel import _dev_check, _places
 from kickwheel._course import load_course
 from kickwheel._messages import Messages
-from kickwheel._repo import contract_lines
+from kickwheel._repo import contract_lines, sync
 from kickwheel._type_check import find_checker
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -69,6 +69,11 @@ def test_the_copies_in_the_package_equal_their_sources(folder: str) -> None:
     wanted = files(ROOT / folder)
     wanted.pop("conftest.py", None)
     assert files(_places.COURSE_FOLDER / folder) == wanted
+
+
+@pytest.mark.criterion("S.63", "S.109")
+def test_every_copy_and_the_list_of_contract_lines_is_current() -> None:
+    assert sync(ROOT, only_check=True) == []
 
 
 @pytest.mark.criterion("S.65")

@@ -395,6 +395,17 @@ def test_reset_keeps_the_files_and_starts_anew(practice: Path, kickwheel: Any, s
 
 
 @pytest.mark.criterion("S.94")
+def test_verify_takes_a_learners_own_helper_along(practice: Path, kickwheel: Any, solve: Solve) -> None:
+    solve(practice, "00")
+    HERE_00.write_text(HERE_00.read_text().replace("return 2 * x", "return twice(x)"))
+    HERE_00.write_text("from lab_alpha.helpers import twice\n" + HERE_00.read_text())
+    HERE_00.with_name("helpers.py").write_text("def twice(x: int) -> int:\n    return 2 * x\n")
+    assert kickwheel("test", "00").exit == 0
+    answer = kickwheel("verify", "--json")
+    assert (answer.exit, answer.json["yours"]) == (0, ["00"])
+
+
+@pytest.mark.criterion("S.94")
 def test_verify_puts_green_checkpoints_beside_the_reference(
     practice: Path, kickwheel: Any, solve: Solve
 ) -> None:

@@ -12,7 +12,7 @@ from kickwheel._fixture_input import DEFAULT_FIXTURE
 from kickwheel._messages import LANGUAGES, MESSAGES
 from kickwheel._packages import PACKAGES, write_derived
 from kickwheel._places import course_folder
-from kickwheel._practice import Practice
+from kickwheel._practice import Practice, learner_files
 from kickwheel._runner import DEFAULT_TIMEOUT, run_bounded
 
 Json = dict[str, object]
@@ -29,10 +29,18 @@ def assemble(practice: Practice, target: Path) -> tuple[Checkpoint, ...]:
     _add_data(target / "kickwheel" / "course")
     green = tuple(c for c in load_course().checkpoints if practice.state(c) == "green")
     for checkpoint in green:
-        for module in checkpoint.modules:
-            place = target / checkpoint.package / module
-            shutil.copyfile(practice.package(checkpoint) / module, place)
+        _take_over(practice.package(checkpoint), target / checkpoint.package, checkpoint.modules)
     return green
+
+
+def _take_over(mine: Path, place: Path, modules: Sequence[str]) -> None:
+    """Copy the learner's modules, and files of their own that the reference does not have."""
+    for path in learner_files(mine):
+        relative = path.relative_to(mine)
+        goal = place / relative
+        if relative.as_posix() in modules or not goal.exists():
+            goal.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, goal)
 
 
 def trace_assembled(target: Path, words: Sequence[str], *, timeout: float = DEFAULT_TIMEOUT) -> Json:
