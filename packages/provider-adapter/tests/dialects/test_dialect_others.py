@@ -719,3 +719,61 @@ def test_bedrock_document() -> None:
         [("c", "f", {"n": 1})],
         2,
     )
+
+
+@pytest.mark.criterion("05D.A16")
+@pytest.mark.parametrize(
+    ("name", "body", "ending", "text"),
+    [
+        (
+            "openai-chat",
+            b'data: {"id":"r1","choices":[{"delta":{"content":"a"}}]}\n\ndata: {"error":"x"}\n\n'
+            b'data: {"choices":[{"delta":{"content":"late"},"finish_reason":"stop"}]}\n\n',
+            "TE error",
+            "a",
+        ),
+        (
+            "openai-chat",
+            b'data: {"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
+            b'data: {"choices":[{"delta":{"content":"late"},"finish_reason":"length"}]}\n\n',
+            "stop",
+            "a",
+        ),
+        (
+            "anthropic",
+            b'data: {"type":"message_start","message":{"id":"m1"}}\n\n'
+            b'data: {"type":"message_start","message":{"id":"m2"}}\n\n',
+            "TE invalid_event",
+            "",
+        ),
+        (
+            "openai-chat",
+            b'data: {"choices":[{"delta":{"content":"a"}}]}\n\ndata: oops\n\n'
+            b'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}\n\n',
+            "TE invalid_json",
+            "a",
+        ),
+        (
+            "ollama",
+            b'{"done":true,"message":{"tool_calls":[{"function":{"arguments":{"a":1}}}]}}',
+            "TE invalid_event",
+            "",
+        ),
+        ("openai-chat", b'{"choices":[{"text":"a","finish_reason":"stop"}]}', "TE invalid_event", ""),
+        (
+            "openai-chat",
+            b'data: {"id":"r1","choices":[{"delta":{"content":"a"}}]}\n\n'
+            b'data: {"id":"r2","choices":[{"delta":{},"finish_reason":"stop"}]}\n\n',
+            "stop",
+            "a",
+        ),
+    ],
+    ids=["after-error", "after-done", "second-message", "not-json", "no-name", "old-completion", "two-ids"],
+)
+def test_the_numbered_lines_decide_about_other_recordings(
+    name: str, body: bytes, ending: str, text: str
+) -> None:
+    result = outcome(name, body)
+    assert (result.ending, result.text) == (ending, text)
+    if result.response is not None and b"r2" in body:
+        assert result.response.id == "r1"
