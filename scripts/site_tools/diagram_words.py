@@ -71,6 +71,7 @@ VIETNAMESE: Mapping[str, str] = {
     "before the start": "trước điểm bắt đầu",
     "open, no call": "đang mở, chưa có lời gọi",
     "open, at least one call": "đang mở, đã có lời gọi",
+    "refused, codes": "từ chối, số mã",
     "terminal stored": "đã giữ điểm kết thúc",
     # 07
     "valid transcript, not aborted": "transcript hợp lệ, chưa bị hủy",

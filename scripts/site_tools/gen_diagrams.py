@@ -78,7 +78,26 @@ def provider_adapter(say: Callable[[str], str]) -> Iterable[str]:
     """05: the parser's transitions."""
     from kickwheel_provider_adapter._diagram import LABELS, render_mermaid
 
-    return render_mermaid({label: say(label) for label in LABELS}).rstrip("\n").split("\n")
+    rows = render_mermaid({label: say(label) for label in LABELS}).rstrip("\n").split("\n")
+    return [rows[0], *_merged(_counted(row, say) for row in rows[1:])]
+
+
+def _counted(row: str, say: Callable[[str], str]) -> str:
+    """A refusal's arrow says how many codes it stands for: the table below the diagram names them."""
+    arrow, _, label = row.partition(": ")
+    if not arrow.endswith("--> failed"):
+        return row
+    return f"{arrow}: {say('refused, codes')}: {len(label.split('<br/>'))}"
+
+
+def _merged(rows: Iterable[str]) -> Iterable[str]:
+    """Arrows between the same two states become one, with a label line each: they would lie on one another."""
+    labels: dict[str, list[str]] = {}
+    for row in rows:
+        arrow, _, label = row.partition(": ")
+        labels.setdefault(arrow, []).append(label)
+    for arrow, found in labels.items():
+        yield f"{arrow}: {'<br/>'.join(found)}" if any(found) else arrow
 
 
 def agent_loop(say: Callable[[str], str]) -> Iterable[str]:
