@@ -1,9 +1,11 @@
 """The pytest plugin: a script that must fit the calls made on it, and no network."""
 
+import _thread
 import subprocess
 import sys
 from importlib.metadata import entry_points
 
+import kickwheel_pytest
 import pytest
 
 pytest_plugins = ["pytester"]
@@ -13,6 +15,10 @@ import asyncio, socket, threading
 import pytest
 from kickwheel_protocol import ModelRequest, UserMessage
 from kickwheel_scripted_model import say
+
+def connect(address, method="connect", *values, family=socket.AF_INET, kind=socket.SOCK_STREAM):
+    with socket.socket(family, kind) as client:
+        getattr(client, method)(*values, address)
 
 def ask(model):
     async def once():
@@ -91,19 +97,19 @@ class TestNoNetwork:
         ("line", "told"),
         [
             ('socket.create_connection(("203.0.113.7", 443), 1)', "203.0.113.7"),
-            ('socket.socket().connect(("203.0.113.7", 443))', "connect to 203.0.113.7:443"),
-            ('socket.socket().connect_ex(("203.0.113.7", 443))', "connect to 203.0.113.7:443"),
+            ('connect(("203.0.113.7", 443))', "connect to 203.0.113.7:443"),
+            ('connect(("203.0.113.7", 443), "connect_ex")', "connect to 203.0.113.7:443"),
             (
-                'socket.socket(type=socket.SOCK_DGRAM).sendto(b"x", ("203.0.113.7", 53))',
+                'connect(("203.0.113.7", 53), "sendto", b"x", kind=socket.SOCK_DGRAM)',
                 "send to 203.0.113.7:53",
             ),
             ('socket.getaddrinfo("host.invalid", 443)', "look up host.invalid"),
             ('socket.gethostbyname("host.invalid")', "look up host.invalid"),
             ('socket.getaddrinfo(b"host.invalid", 443)', "look up host.invalid"),
-            ('socket.socket().connect(("127.0.0.1", 9))', "connect to 127.0.0.1:9"),
+            ('connect(("127.0.0.1", 9))', "connect to 127.0.0.1:9"),
             ('asyncio.run(asyncio.open_connection("203.0.113.7", 443))', "connect to 203.0.113.7:443"),
             (
-                'socket.socket(socket.AF_INET6).connect(("2001:db8::1", 443, 0, 0))',
+                'connect(("2001:db8::1", 443, 0, 0), family=socket.AF_INET6)',
                 "connect to [[]2001:db8::1]:443",
             ),
         ],
@@ -121,18 +127,17 @@ class TestNoNetwork:
         result = run(
             pytester,
             """
-def connect():
-    with socket.socket() as client:
-        try:
-            client.connect(("203.0.113.7", 443))
-        except BaseException:
-            pass
+def swallow():
+    try:
+        connect(("203.0.113.7", 443))
+    except BaseException:
+        pass
 
 def test_swallows(no_network):
-    connect()
+    swallow()
 
 def test_thread(no_network):
-    thread = threading.Thread(target=connect)
+    thread = threading.Thread(target=swallow)
     thread.start()
     thread.join()
 """,
@@ -156,7 +161,7 @@ def test_local():
 
 @pytest.mark.{marker}
 def test_remote():
-    socket.socket().connect(("203.0.113.7", 443))
+    connect(("203.0.113.7", 443))
 """,
         )
         result.assert_outcomes(passed=1, failed=1)
@@ -203,6 +208,68 @@ def test_both(scripted_model):
 """,
         )
         result.assert_outcomes(passed=1)
+
+
+class TestTheGuardItself:
+    """An interpreter does not trace its audit hooks, so the hook is also called by hand."""
+
+    def test_it_is_idle_between_tests_and_hears_only_sockets(self) -> None:
+        guard = kickwheel_pytest._Guard()  # pyright: ignore[reportPrivateUsage] - see the class
+        guard.hear("socket.connect", (None, ("203.0.113.7", 443)))
+        attempts = guard.begin(allow_loopback=True)
+        guard.hear("open", ("file", "r", 0))
+        for address in (("127.0.0.1", 80), ("localhost", 80), ("::1", 80, 0, 0), "/a/path", b"path", None):
+            guard.hear("socket.connect", (None, address))
+        guard.hear("socket.getaddrinfo", (None, 80, 0, 0, 0))
+        assert attempts == []
+        guard.end()
+
+    @pytest.mark.parametrize(
+        ("event", "values", "told"),
+        [
+            ("socket.connect", (None, ("203.0.113.7", 443)), "to connect to 203.0.113.7:443"),
+            ("socket.connect", (None, ("2001:db8::1", 443, 0, 0)), "to connect to [2001:db8::1]:443"),
+            ("socket.sendto", (None, ("203.0.113.7", 53)), "to send to 203.0.113.7:53"),
+            ("socket.getaddrinfo", ("host.invalid", 443, 0, 0, 0), "to look up host.invalid"),
+            ("socket.getaddrinfo", (b"host.invalid", 443, 0, 0, 0), "to look up host.invalid"),
+        ],
+    )
+    def test_an_attempt_is_remembered_and_refused(
+        self, event: str, values: tuple[object, ...], told: str
+    ) -> None:
+        guard = kickwheel_pytest._Guard()  # pyright: ignore[reportPrivateUsage] - see the class
+        attempts = guard.begin(allow_loopback=True)
+        with pytest.raises(pytest.fail.Exception, match="no_network"):
+            guard.hear(event, values)
+        assert attempts == [told]
+
+    def test_a_pair_of_sockets_is_no_connection(self) -> None:
+        guard = kickwheel_pytest._Guard()  # pyright: ignore[reportPrivateUsage] - see the class
+
+        def socketpair() -> None:
+            guard.hear("socket.connect", (None, ("127.0.0.1", 80)))
+
+        attempts = guard.begin(allow_loopback=False)
+        socketpair()
+        assert attempts == []
+
+    def test_the_outermost_frame_is_no_pair(self) -> None:
+        done: list[BaseException] = []
+        over = _thread.allocate_lock()
+        over.acquire()
+        guard = kickwheel_pytest._Guard()  # pyright: ignore[reportPrivateUsage] - see the class
+        guard.begin(allow_loopback=False)
+
+        def attempt() -> None:
+            try:
+                guard.hear("socket.connect", (None, ("127.0.0.1", 80)))
+            except BaseException as error:
+                done.append(error)
+            over.release()
+
+        _thread.start_new_thread(attempt, ())
+        assert over.acquire(timeout=10)
+        assert isinstance(done[0], pytest.fail.Exception)
 
 
 class TestLoading:
