@@ -213,15 +213,18 @@ class TestCapture:
             tool_call = message.tool_calls[0]
             operands = tool_call.arguments["operands"]
             for owner, change, values in (
-                (asked, "__setattr__", ("id", "other")),
+                (asked, "set", ("id", "other")),
                 (asked.messages, "append", (message,)),
-                (message, "__setattr__", ("content", ())),
-                (tool_call, "__setattr__", ("name", "other")),
+                (message, "set", ("content", ())),
+                (tool_call, "set", ("name", "other")),
                 (tool_call.arguments, "update", ({"x": 1},)),
                 (operands, "append", (1,)),
             ):
                 with pytest.raises((AttributeError, TypeError)):
-                    getattr(owner, change)(*values)
+                    if change == "set":
+                        setattr(owner, *values)
+                    else:
+                        getattr(owner, change)(*values)
                 refusals.append(change)
             yield answer("ok", asked)
 

@@ -401,7 +401,7 @@ def _ordinary(error: BaseException) -> Exception:
     """An error as a stream may carry it: what would look like control flow becomes a cause."""
     if isinstance(error, Exception) and not isinstance(error, asyncio.CancelledError):
         return error
-    ordinary = RuntimeError(f"the source raised {type(error).__name__} although nobody cancelled it")
+    ordinary = RuntimeError(f"the source raised {type(error).__name__}, and nobody had asked it to stop")
     ordinary.__cause__ = error
     return ordinary
 
