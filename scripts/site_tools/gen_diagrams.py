@@ -91,7 +91,7 @@ def _counted(row: str, say: Callable[[str], str]) -> str:
 
 
 def _merged(rows: Iterable[str]) -> Iterable[str]:
-    """Arrows between the same two states become one, with a label line each: they would lie on one another."""
+    """Make one arrow, with a label line each, of those between the same two states: else they overlap."""
     labels: dict[str, list[str]] = {}
     for row in rows:
         arrow, _, label = row.partition(": ")
