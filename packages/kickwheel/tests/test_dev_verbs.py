@@ -9,6 +9,8 @@ import pytest
 
 from kickwheel import _dev_check, _places
 
+pytestmark = pytest.mark.slow
+
 SITE = """\
 import json
 print(json.dumps({"checks": [
