@@ -13,6 +13,7 @@ Needs uv on the path.
 
 import argparse
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -213,34 +214,36 @@ def types(package: Package, python: str) -> str:
         build(wheels)
         run("uv", "venv", "-q", "--python", python, environment)
         interpreter = python_of(environment)
-        run(
-            "uv",
-            "pip",
-            "install",
-            "-q",
-            "--python",
-            interpreter,
-            "--find-links",
-            wheels,
-            package.name,
-            "basedpyright",
-            "mypy",
-        )
+        install = ("uv", "pip", "install", "-q", "--python", interpreter, "--find-links", wheels)
+        run(*install, package.name, "hypothesis", "--group", f"{ROOT / 'pyproject.toml'}:dev")
         search = f"{interpreter.parent}{os.pathsep}{os.environ['PATH']}"
         tools = {"VIRTUAL_ENV": str(environment), "PATH": search}
-        output = run(
-            interpreter.parent / "basedpyright",
-            "--verifytypes",
-            package.module,
-            "--ignoreexternal",
-            cwd=temporary,
-            env=tools,
-        )
-        run(interpreter.parent / "mypy", "--strict", "-p", package.module, cwd=temporary, env=tools)
-    score = next((line.strip() for line in output.splitlines() if "completeness score" in line), "")
-    if not score.endswith("100%"):
-        raise GateError(f"{package.name}: {score}\n{output[-3000:]}")
-    return f"{score}; mypy --strict clean"
+        mypy = (interpreter.parent / "mypy", "--strict", "--exclude", "/course/", "-p", package.module)
+        run(*mypy, cwd=temporary, env=tools)
+        symbols, unknown = _exported(interpreter.parent / "basedpyright", package, temporary, tools)
+    if unknown:
+        raise GateError(f"{package.name}: no complete type: {', '.join(unknown[:20])}")
+    return f"{symbols} exported symbols, all with known types; mypy --strict clean"
+
+
+def _exported(
+    checker: Path, package: Package, place: Path, environment: dict[str, str]
+) -> tuple[int, list[str]]:
+    """How many symbols a package exports, and which of them have no complete type.
+
+    The course's copies of focused tests are data of the command, not its API.
+    """
+    command = [str(checker), "--verifytypes", package.module, "--ignoreexternal", "--outputjson"]
+    done = subprocess.run(
+        command, cwd=place, env={**os.environ, **environment}, capture_output=True, text=True, check=False
+    )
+    told = json.loads(done.stdout)["typeCompleteness"]["symbols"]
+    exported = [
+        symbol
+        for symbol in told
+        if symbol["isExported"] and not str(symbol["name"]).startswith(f"{package.module}.course.")
+    ]
+    return len(exported), [str(symbol["name"]) for symbol in exported if not symbol["isTypeKnown"]]
 
 
 def sizes(package: Package, python: str) -> str:

@@ -24,6 +24,11 @@ def front(title: str, description: str, **more: str) -> str:
     return "---\n" + "\n".join(rows) + "\n---\n\n"
 
 
+def quieter(head: str, boost: str) -> str:
+    """A page that the search puts after the pages people look for."""
+    return head.replace("\n---\n\n", f"\nsearch:\n  boost: {boost}\n---\n\n", 1)
+
+
 def _yaml(text: str) -> str:
     return (
         '"' + text.replace('"', '\\"') + '"'
@@ -42,7 +47,7 @@ def contract_pages(site: Site) -> dict[str, str]:
         files = sorted((site.root / "spec").glob(f"{number}*.md"), key=lambda p: not p.stem.endswith(slug))
         title = f"Contract {number}, {slug.replace('-', ' ')}"
         head = front(title, f"The numbered behaviour lines of checkpoint {number}; each has a test.")
-        text = head + f"# {title}\n\n" + MARK
+        text = quieter(head, "0.1") + f"# {title}\n\n" + MARK
         page = f"../../course/{number}-{slug}.md"
         text += (
             f"\nThe lines that [checkpoint {number}]({page}) keeps. Each has a test that carries its number; "
@@ -274,7 +279,7 @@ def module_pages(site: Site) -> dict[str, str]:
     for name in PACKAGES:
         module = name.replace("-", "_")
         head = front(module, f"Every public name of {module}, with shapes, units and errors.")
-        text = f"{head}# {module}\n\n{MARK}\n::: {module}\n"
+        text = f"{quieter(head, '0.3')}# {module}\n\n{MARK}\n::: {module}\n"
         for inner in SUBMODULES.get(module, ()):
             text += f"\n::: {module}.{inner}\n    options:\n"
             text += "      heading_level: 2\n      show_root_heading: true\n"

@@ -155,17 +155,25 @@ def test_nothing_moves_for_readers_who_prefer_less_motion(browser: Browser, addr
 
 
 @pytest.mark.criterion("S.55")
-@pytest.mark.parametrize("scripts", [True, False])
-def test_every_folded_text_opens_with_the_keyboard_with_and_without_scripts(
-    browser: Browser, address: str, visits: dict[str, Visit], scripts: bool
+def test_every_folded_text_is_the_browser_s_own_and_can_take_the_focus(visits: dict[str, Visit]) -> None:
+    folded = {path: visit for path, visit in visits.items() if visit.details}
+    assert len([path for path in folded if "course/0" in path]) == (
+        16 if not os.environ.get(DRAFT) else len(folded)
+    )
+    assert {path: visit.unreachable for path, visit in folded.items() if visit.unreachable} == {}
+
+
+@pytest.mark.criterion("S.55")
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+@pytest.mark.parametrize("path", ["course/05-provider-adapter/", "vi/course/07-agent-loop/"])
+def test_each_folded_text_opens_with_the_keyboard(
+    browser: Browser, address: str, path: str, scripts: bool
 ) -> None:
-    folded = [path for path, visit in visits.items() if visit.details]
-    assert any("course/05" in path for path in folded)
-    for path in folded:
-        page = opened(browser, address + path, java_script_enabled=scripts)
-        for summary in page.locator("article details > summary").all():
-            summary.focus()
-            page.keyboard.press("Enter")
-        closed = page.locator("article details:not([open])").count()
-        assert closed == 0, path
-        page.context.close()
+    page = opened(browser, address + path, java_script_enabled=scripts)
+    summaries = page.locator("article details > summary").all()
+    assert len(summaries) > 15
+    for summary in summaries:
+        summary.focus()
+        page.keyboard.press("Enter")
+    assert page.locator("article details:not([open])").count() == 0
+    page.context.close()

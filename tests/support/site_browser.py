@@ -108,6 +108,7 @@ class Visit:
     wide: list[str] = field(default_factory=list[str])
     scripts: list[str] = field(default_factory=list[str])
     details: int = 0
+    unreachable: list[str] = field(default_factory=list[str])
 
 
 DIAGRAMS = """
@@ -131,6 +132,11 @@ DIAGRAMS = """
 DRAWN = """
 () => !document.querySelector("pre.mermaid")
   && [...document.querySelectorAll("div.mermaid")].every(h => h.shadowRoot?.querySelector("svg"))
+"""
+UNREACHABLE = """
+() => [...document.querySelectorAll("article details")]
+  .filter(d => d.firstElementChild?.tagName !== "SUMMARY" || d.firstElementChild.tabIndex !== 0)
+  .map(d => d.outerHTML.slice(0, 80))
 """
 WIDE = """
 () => {
@@ -195,6 +201,7 @@ def _look(page: Page, url: str, visit: Visit) -> None:
     visit.description = page.evaluate("document.querySelector('meta[name=description]')?.content ?? ''")
     visit.scripts = page.evaluate("[...document.scripts].map(s => s.src)")
     visit.details = page.locator("article details").count()
+    visit.unreachable = page.evaluate(UNREACHABLE)
     visit.diagrams = [Diagram(**row) for row in page.evaluate(DIAGRAMS)]
     page.set_viewport_size({"width": 360, "height": 740})
     visit.wide = page.evaluate(WIDE)
