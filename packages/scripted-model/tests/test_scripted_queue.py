@@ -222,7 +222,7 @@ class TestCapture:
             ):
                 with pytest.raises((AttributeError, TypeError)):
                     if change == "set":
-                        setattr(owner, *values)
+                        setattr(owner, str(values[0]), values[-1])
                     else:
                         getattr(owner, change)(*values)
                 refusals.append(change)
