@@ -25,7 +25,7 @@ class AbortState:
     def __init__(self) -> None:
         self.reason: Exception | None = None
         self.trace: TracebackType | None = None
-        self.aborted_at = -1
+        self.aborted_at: int = -1
         self.callbacks: dict[Registration, Callback] = {}
         self.links: dict[Link, None] = {}
 

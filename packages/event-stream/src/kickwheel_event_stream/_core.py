@@ -23,7 +23,7 @@ class Ticket(Generic[E]):
 
     def __init__(self, buffer: deque[E]) -> None:
         self.buffer: deque[E] | tuple[()] = buffer
-        self.drained = False  # given back because the stream finished, and no read has met the end yet
+        self.drained: bool = False  # given back because the stream finished, and no read has met the end yet
 
 
 @final
@@ -46,8 +46,8 @@ class Core(Generic[E, R]):
 
     def __init__(self, capacity: int | None) -> None:
         self.capacity: Final = capacity
-        self.guarded = capacity is not None
-        self.dropping = False
+        self.guarded: bool = capacity is not None
+        self.dropping: bool = False
         self.state: State = "open"
         self.value: R | None = None
         self.error: Exception | None = None

@@ -30,7 +30,7 @@ class Mailbox(Generic[E]):
     def __init__(self) -> None:
         self.buffer: Final[deque[E]] = deque()
         self.reads: Final[deque[asyncio.Future[int]]] = deque()
-        self.served = 0
+        self.served: int = 0
 
     def spare(self) -> int:
         """Count the events that belong to no read yet."""

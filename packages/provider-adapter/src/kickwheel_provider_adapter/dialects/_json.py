@@ -16,7 +16,7 @@ _fast = msgspec.json.decode
 
 # Longer integers cost quadratic time to read and lie far outside what any count, index or argument may be.
 _LONGEST_INTEGER = 400
-_HUGE = 10**_LONGEST_INTEGER
+_HUGE: int = 10**_LONGEST_INTEGER
 
 
 def _refuse_constant(word: str) -> NoReturn:

@@ -1,6 +1,6 @@
 """The records of one response: what every dialect has in common (05D.30 to 05D.57)."""
 
-from typing import Final
+from typing import Final, TypeGuard
 
 from kickwheel_protocol import ProtocolError, freeze_json
 
@@ -122,8 +122,8 @@ class Response:
     def count(self, input_tokens: object, output_tokens: object) -> None:
         """Token counts; what is no safe count is as if not sent."""
         for index, value in enumerate((input_tokens, output_tokens)):
-            if safe_count(value):
-                self._usage[index] = value  # type: ignore[assignment]  # pyright: ignore[reportArgumentType]
+            if is_safe_count(value):
+                self._usage[index] = value
 
     # Calls
 
@@ -266,6 +266,6 @@ class Response:
         self._records.append({"type": "response_start", "responseId": response_id, "role": "assistant"})
 
 
-def safe_count(value: object) -> bool:
+def is_safe_count(value: object) -> TypeGuard[int]:
     """An exact integer from 0 to 2**53 - 1; a `bool` is none."""
     return type(value) is int and 0 <= value <= LARGEST_COUNT
