@@ -1,6 +1,7 @@
 """Process-wide ownership of async iterators: one physical iterator has one reader."""
 
 import weakref
+from types import AsyncGeneratorType
 from typing import Final
 
 _claimed: Final[dict[int, object]] = {}
@@ -18,7 +19,8 @@ def claim_iterator(iterator: object) -> bool:
     The claim is forgotten when the iterator dies. One that cannot be weakly referenced is remembered for
     good.
     """
-    if not any(vars(base).get("__anext__") is not None for base in type(iterator).__mro__):
+    kind = type(iterator)
+    if kind is not AsyncGeneratorType and not any(vars(base).get("__anext__") for base in kind.__mro__):
         return False
     key = id(iterator)
     if key in _claimed:
