@@ -38,10 +38,10 @@ class Decoder:
         self._response = Response(fallback_id, max_frame_bytes)
         self._dialect = dialect(self._response)
         self._framing = Framing(self._frame, max_frame_bytes)
-        self._closed = False
-        self._over = False  # a fault or an error ended the body
-        self._seen = False
-        self._recognised = False
+        self._closed: bool = False
+        self._over: bool = False  # a fault or an error ended the body
+        self._seen: bool = False
+        self._recognised: bool = False
 
     def feed(self, data: bytes | bytearray | memoryview) -> list[Record]:
         """Take one read of any length; the records it completes.

@@ -31,13 +31,13 @@ class Call:
     __slots__ = ("bad", "given", "id", "name", "object", "pieces", "size")
 
     def __init__(self, id: str | None = None, name: str | None = None) -> None:  # noqa: A002  # the field's word
-        self.id = id
-        self.name = name
+        self.id: str | None = id
+        self.name: str | None = name
         self.pieces: list[str] = []
-        self.size = 0
+        self.size: int = 0
         self.object: object = None  # arguments that came as JSON, not as text; None: none did
         self.given: object = None  # arguments of its opening: count when nothing else comes
-        self.bad = False  # known to have no good arguments, such as the free text of a custom call
+        self.bad: bool = False  # known to have no good arguments, such as the free text of a custom call
 
     @property
     def told(self) -> bool:
@@ -68,11 +68,11 @@ class Response:
 
     def __init__(self, fallback_id: str, limit: int) -> None:
         self._fallback_id = fallback_id
-        self.limit = limit
+        self.limit: int = limit
         self._records: list[Record] = []
         self.id: str | None = None
-        self.texts = 0  # text records so far
-        self.surrogates = False  # the strings of the frame at hand may hold lone surrogates
+        self.texts: int = 0  # text records so far
+        self.surrogates: bool = False  # the strings of the frame at hand may hold lone surrogates
         self._held = ""  # a high surrogate that waits for the next piece
         self._refusal: list[str] = []
         self._ids: set[str] = set()
