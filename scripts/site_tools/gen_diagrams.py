@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar, cast, get_args
 
 from site_tools.diagram_words import NAMES, VIETNAMESE
@@ -43,7 +44,9 @@ def _run(work: Coroutine[object, object, T]) -> T:
         async with asyncio.timeout(30):
             return await work
 
-    return asyncio.run(bounded())
+    # In a thread of its own: the caller's may have a loop already.
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(lambda: asyncio.run(bounded())).result()
 
 
 # --- drawn from tables and types ----------------------------------------------------------------------------

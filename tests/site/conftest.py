@@ -36,9 +36,14 @@ def address(site_folder: Path) -> Iterator[str]:
         yield url
 
 
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """An installed Chromium; never a downloaded one."""
+@pytest.fixture(scope="module")
+def browser(site_folder: Path) -> Iterator[Browser]:
+    """An installed Chromium; never a downloaded one.
+
+    One a module: while the synchronous driver is open, its loop counts as running in this thread, and no
+    other test could start one. The site is built before for the same reason.
+    """
+    assert site_folder.is_dir()
     path = require_chromium(environment())
     from playwright.sync_api import sync_playwright
 
@@ -55,9 +60,17 @@ def paths(site_folder: Path) -> list[str]:
 
 
 @pytest.fixture(scope="session")
-def visits(browser: Browser, address: str, paths: list[str]) -> dict[str, Visit]:
+def crawled() -> dict[str, Visit]:
+    """What the one crawl of the session found."""
+    return {}
+
+
+@pytest.fixture(scope="module")
+def visits(browser: Browser, address: str, paths: list[str], crawled: dict[str, Visit]) -> dict[str, Visit]:
     """Every page, loaded once."""
-    return crawl(browser, address, paths)
+    if not crawled:
+        crawled.update(crawl(browser, address, paths))
+    return crawled
 
 
 @pytest.fixture(scope="session")
