@@ -175,6 +175,13 @@ def test_ordinary_numbers_and_words_pass(file: Path) -> None:
     assert FixtureProviderAdapter.from_file(file).pending_response_count == 0
 
 
+@pytest.mark.criterion("05.B5")
+def test_ordinary_words_and_numbers_before_the_fault_are_passed_over(file: Path) -> None:
+    before = '"NaN", true, false, null, -12, 1.5e3, {"a": 1}, [{"a": 2}], '
+    content = with_field(before + "NaN")
+    refused(file, content, f"line 1 column {content.rindex('NaN') + 1}:")
+
+
 TWICE: list[tuple[str, str]] = [
     ('{"schemaVersion": 1, @"schemaVersion": 1, "responses": []}', "'schemaVersion'"),
     ('{"schemaVersion": 1, "responses": [], @"responses": []}', "'responses'"),
