@@ -2,8 +2,9 @@
 
 import copy
 import json
+import sys
 from collections import OrderedDict, UserDict, defaultdict
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
@@ -21,7 +22,7 @@ from kickwheel_protocol import (
     Usage,
     freeze_json,
 )
-from kickwheel_provider_adapter import FixtureProviderAdapter, FixtureProviderError
+from kickwheel_provider_adapter import FixtureProviderAdapter, FixtureProviderError, ResponseParser
 
 SHIPPED = Path(__file__).parents[3] / "fixtures" / "provider-tool-roundtrip.json"
 REQUEST = ModelRequest("request-001", ())
@@ -556,3 +557,29 @@ def test_the_error_names_the_place() -> None:
     with pytest.raises(FixtureProviderError) as caught:
         FixtureProviderAdapter(bad)
     assert "responses[0].records[1].arguments.options[0]['a key']" in str(caught.value)
+
+
+def _near_the_end_of_the_stack(work: Callable[[], object]) -> object:
+    """Do the work with some forty frames left, as a caller deep in its own recursion would."""
+    depth = 0
+    frame = sys._getframe()  # pyright: ignore[reportPrivateUsage] - no public way to count frames is as cheap
+    while frame.f_back is not None:
+        depth, frame = depth + 1, frame.f_back
+
+    def descend(left: int) -> object:
+        return descend(left - 1) if left else work()
+
+    return descend(sys.getrecursionlimit() - depth - 45)
+
+
+@pytest.mark.criterion("05.18")
+def test_a_caller_that_has_used_up_the_stack_gets_our_error_too() -> None:
+    def build() -> object:
+        return FixtureProviderAdapter(fixture(start(), call({"deep": nested(100)})))
+
+    assert isinstance(_near_the_end_of_the_stack(build), FixtureProviderAdapter)
+    parser = ResponseParser("request-001")
+    parser.feed(start())
+    with pytest.raises(FixtureProviderError) as caught:
+        _near_the_end_of_the_stack(lambda: parser.feed(call({"deep": nested(100)})))
+    assert caught.value.code == "PROVIDER_INVALID_EVENT"

@@ -77,6 +77,8 @@ def read_call(record: Record, seen: Container[str]) -> Reading:
         arguments = freeze_json(record.get("arguments"), path="arguments")
     except ProtocolError as error:
         return Reading(RecordKind.BAD_CALL, fault=str(error))
+    except RecursionError:  # a caller that has used up the stack itself: still an error of ours
+        return Reading(RecordKind.BAD_CALL, fault="arguments are nested deeper than the stack that is left")
     if not isinstance(arguments, JsonObject):
         return Reading(RecordKind.BAD_CALL, fault="arguments must be an object")
     if call_id in seen:

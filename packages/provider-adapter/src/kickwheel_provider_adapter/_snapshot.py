@@ -33,7 +33,7 @@ def snapshot(value: object) -> object:
     """
     try:
         return freeze_json(value)
-    except ProtocolError:
+    except (ProtocolError, RecursionError):  # the second: a caller that has used up the stack itself
         return _copy(value)
 
 
