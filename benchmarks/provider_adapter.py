@@ -132,9 +132,12 @@ class End(msgspec.Struct, tag="response_end"):
     usage: dict[str, int]
 
 
+ANY_RECORD = Start | Text | Call | End
+
+
 def convert(records: list[object]) -> object:
     """Shape only: no order, no ids, no aliases, nothing frozen."""
-    return [msgspec.convert(record, Start | Text | Call | End) for record in records]
+    return [msgspec.convert(record, ANY_RECORD) for record in records]
 
 
 def freeze(records: list[object]) -> object:
