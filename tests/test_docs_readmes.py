@@ -1,4 +1,4 @@
-"""Every fence of every package's README: Python runs under Sybil and prints what its comment says."""
+"""Every fence of every README: Python runs under Sybil and prints what its comment says."""
 
 from __future__ import annotations
 
@@ -15,15 +15,19 @@ if TYPE_CHECKING:
     from sybil.document import Document
 
 
+WHOLE = ".."
+"""The README of the project itself, as seen from the folder of packages."""
+
+
 def parsed(name: str) -> Document:
-    folder = ROOT / "packages" / name
+    folder = (ROOT / "packages" / name).resolve()
     return Sybil(parsers=[PythonCodeBlockParser()], pattern="README.md", path=str(folder)).parse(
         folder / "README.md"
     )
 
 
 @pytest.mark.criterion("S.45")
-@pytest.mark.parametrize("name", PACKAGES.values())
+@pytest.mark.parametrize("name", [WHOLE, *PACKAGES.values()])
 def test_every_python_fence_of_a_readme_runs_and_prints_what_it_says(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
