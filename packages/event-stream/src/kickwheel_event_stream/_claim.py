@@ -8,6 +8,10 @@ _claimed: Final[dict[int, object]] = {}
 """Identity of each claimed iterator, to a weak reference of it, or to itself where it cannot be weakly
 referenced."""
 
+_generators: Final[set[weakref.ref[object]]] = set()
+"""The usual case, an asynchronous generator: it is its own identity to a set, so all of this runs in C."""
+_forget: Final = _generators.discard
+
 
 def claim_iterator(iterator: object) -> bool:
     """Take ownership of an async iterator (checkpoint 02).
@@ -20,7 +24,11 @@ def claim_iterator(iterator: object) -> bool:
     good.
     """
     kind = type(iterator)
-    if kind is not AsyncGeneratorType and not any(vars(base).get("__anext__") for base in kind.__mro__):
+    if kind is AsyncGeneratorType:
+        size = len(_generators)
+        _generators.add(weakref.ref(iterator, _forget))
+        return len(_generators) != size
+    if not any(vars(base).get("__anext__") for base in kind.__mro__):
         return False
     key = id(iterator)
     if key in _claimed:

@@ -10,29 +10,16 @@ from typing import final
 class Cleanup:
     """Runs the hook once. A cancellation of whoever waits for it propagates only after its end."""
 
-    __slots__ = ("_hook", "_over", "_work", "begun")
+    __slots__ = ("_over", "_work")
 
-    def __init__(self, hook: Callable[[], Awaitable[object] | None] | None) -> None:
-        if hook is not None and not callable(hook):
-            raise TypeError(f"on_close must be callable or None, not {type(hook).__name__}")
-        self._hook = hook
+    def __init__(self) -> None:
         self._work: asyncio.Future[object] | None = None
         self._over: asyncio.Future[None] | None = None
-        self.begun = False
 
-    @property
-    def hooked(self) -> bool:
-        """Whether there is a hook to run."""
-        return self._hook is not None
-
-    async def run(self) -> None:
+    async def run(self, hook: Callable[[], Awaitable[object] | None]) -> None:
         """Call the hook and wait for what it returns; its `Exception` is raised."""
-        self.begun = True
-        hook, self._hook = self._hook, None  # the producer it knows is not held any longer
-        if hook is None:
-            return
         outcome = hook()
-        if not inspect.isawaitable(outcome):
+        if outcome is None or not inspect.isawaitable(outcome):
             return
         self._over = asyncio.get_running_loop().create_future()
         self._work = work = asyncio.ensure_future(outcome)

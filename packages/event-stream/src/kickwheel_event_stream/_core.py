@@ -4,13 +4,12 @@ import asyncio
 from asyncio import get_running_loop
 from collections import deque
 from types import TracebackType
-from typing import Final, Generic, Literal, NoReturn, TypeVar, cast, final
+from typing import Any, Final, Generic, Literal, NoReturn, TypeVar, cast, final
 
 from kickwheel_event_stream._errors import StreamBusyError
-from kickwheel_event_stream._mailbox import CLOSED, ENDED, FAILED, Mailbox, wake
+from kickwheel_event_stream._mailbox import CLOSED, ENDED, FAILED, EarlyRead, Mailbox, Read, wake
 
 E = TypeVar("E")
-R = TypeVar("R")
 
 State = Literal["open", "finished", "failed"]
 
@@ -27,17 +26,21 @@ class Ticket(Generic[E]):
 
 
 @final
-class Core(Generic[E, R]):
-    """One stream without its surface. `guarded` says that accepting an event needs a second look."""
+class Core(Mailbox[E]):
+    """One stream without its surface: a mailbox, a state and the consumer slot.
+
+    What type the terminal value has, only the surface knows. `guarded` says that accepting an event needs a
+    second look, `starting` that the first turn of the producer already stands in the loop's queue.
+    """
 
     __slots__ = (
         "capacity",
         "dropping",
         "error",
         "guarded",
-        "mailbox",
         "owner",
         "senders",
+        "starting",
         "state",
         "trace",
         "value",
@@ -45,27 +48,30 @@ class Core(Generic[E, R]):
     )
 
     def __init__(self, capacity: int | None) -> None:
+        self.buffer: deque[E] = deque()
+        self.reads: deque[Read] = deque()
+        self.served: int = 0
         self.capacity: Final = capacity
         self.guarded: bool = capacity is not None
         self.dropping: bool = False
+        self.starting: bool = False
         self.state: State = "open"
-        self.value: R | None = None
+        self.value: Any = None
         self.error: Exception | None = None
         self.trace: TracebackType | None = None
-        self.mailbox: Final[Mailbox[E]] = Mailbox()
         self.owner: Ticket[E] | None = None
-        self.senders: deque[tuple[asyncio.Future[bool], E]] = deque()
+        self.senders: deque[tuple[asyncio.Future[bool], E]] | None = None  # made by the first that waits
         self.waiters: dict[asyncio.Future[None], None] = {}
 
     # The terminal call
 
-    def finish(self, value: R) -> None:
+    def finish(self, value: object) -> None:
         """Settle with a value; the slot is free at once if nothing is left to read."""
         # [solution 02.1]
         self.value = value
         self.state = "finished"
-        if not self.mailbox.spare():
-            self.mailbox.end_waiting(ENDED)
+        if len(self.buffer) == self.served:
+            self.end_waiting(ENDED)
             self.release(drained=True)
         self._tell_waiters()
         # [/solution]
@@ -75,17 +81,17 @@ class Core(Generic[E, R]):
         # [solution 02.1]
         self.error, self.trace = error, error.__traceback__
         self.state = "failed"
-        if self.mailbox.waiting():
-            self.mailbox.end_waiting(FAILED)
+        if self.waiting():
+            self.end_waiting(FAILED)
             self.release()
         self._tell_waiters()
         # [/solution]
 
-    def outcome(self) -> R:
+    def outcome(self) -> Any:
         """Return the terminal value, or raise the failure."""
         if self.state == "failed":
             self.raise_error()
-        return cast("R", self.value)
+        return self.value
 
     def raise_error(self) -> NoReturn:
         """Raise the failure, with the traceback it had at first: it must not grow each time."""
@@ -93,10 +99,12 @@ class Core(Generic[E, R]):
         raise self.error.with_traceback(self.trace)
 
     def _tell_waiters(self) -> None:
-        self.refuse_senders()
-        waiters, self.waiters = self.waiters, {}
-        for waiter in waiters:
-            wake(waiter, None)
+        if self.senders:
+            self.refuse_senders()
+        if self.waiters:
+            waiters, self.waiters = self.waiters, {}
+            for waiter in waiters:
+                wake(waiter, None)
 
     # The consumer slot
 
@@ -105,7 +113,7 @@ class Core(Generic[E, R]):
         # [solution 02.3]
         if self.owner is not None:
             raise StreamBusyError
-        ticket = self.owner = Ticket(self.mailbox.buffer)
+        ticket = self.owner = Ticket(self.buffer)
         return ticket
         # [/solution]
 
@@ -122,20 +130,19 @@ class Core(Generic[E, R]):
         ticket.drained = False
         if ticket is self.owner:
             self.release()
-            self.mailbox.end_waiting(CLOSED)
+            self.end_waiting(CLOSED)
         # [/solution]
 
     # Reads
 
-    def begin_read(self, ticket: Ticket[E]) -> "asyncio.Future[int] | None":
+    def begin_read(self, ticket: Ticket[E]) -> Read | None:
         """Register a read that has to wait; `None` says that an event is there for it. Raises at the end."""
         # [solution 02.3]
-        mailbox = self.mailbox
-        if not mailbox.buffer and ticket is self.owner and self.state == "open":
-            waits: asyncio.Future[int] = get_running_loop().create_future()
-            mailbox.reads.append(waits)
+        if not self.buffer and ticket is self.owner and self.state == "open":
+            waits: Read = EarlyRead() if self.starting else get_running_loop().create_future()
+            self.reads.append(waits)
             return waits
-        spare = mailbox.spare()
+        spare = self.spare()
         if ticket is not self.owner:
             # A read cancelled in the turn in which the stream finished has left its event behind.
             if not (ticket.drained and spare and self.owner is None):
@@ -144,9 +151,9 @@ class Core(Generic[E, R]):
         elif not spare and self.state != "open":
             self.release()
             self.end(failed=self.state == "failed")
-        if spare and not mailbox.reads:
+        if spare and not self.reads:
             return None
-        read = mailbox.enqueue()
+        read = self.enqueue()
         self.admit()
         return read
         # [/solution]
@@ -157,15 +164,15 @@ class Core(Generic[E, R]):
             self.raise_error()
         raise StopAsyncIteration
 
-    def withdraw(self, read: "asyncio.Future[int]") -> None:
+    def withdraw(self, read: Read) -> None:
         """Forget a cancelled read; of a stream that drops its events, the one it was woken for goes too."""
-        self.mailbox.withdraw(read)
+        super().withdraw(read)
         if self.dropping:
-            self.mailbox.drop_spare()
+            self.drop_spare()
 
     def take(self) -> E:
         """Take the oldest event of a bounded stream, and let a waiting send follow."""
-        event = self.mailbox.buffer.popleft()
+        event = self.buffer.popleft()
         self.admit()
         return event
 
@@ -175,21 +182,20 @@ class Core(Generic[E, R]):
         """Append an event; a stream that is being closed drops it."""
         if self.dropping:
             return
-        mailbox = self.mailbox
-        mailbox.buffer.append(event)
-        if mailbox.reads:
-            mailbox.serve()
+        self.buffer.append(event)
+        if self.reads:
+            self.serve()
 
     def has_room(self) -> bool:
         """Tell whether an event is accepted at once; nobody overtakes a send that waits."""
         if self.capacity is None or self.dropping:
             return True
-        return not self.senders and self.mailbox.spare() < self.capacity
+        return not self.senders and self.spare() < self.capacity
 
     def admit(self) -> None:
         """Accept the events of waiting sends, oldest first, as far as there is room."""
         senders = self.senders
-        while senders and self.mailbox.spare() < cast("int", self.capacity):
+        while senders and self.spare() < cast("int", self.capacity):
             sender, event = senders.popleft()
             if not sender.done():
                 self.accept(event)
@@ -197,22 +203,29 @@ class Core(Generic[E, R]):
 
     def refuse_senders(self, *, accepted: bool = False) -> None:
         """Wake every waiting send without taking its event."""
-        senders, self.senders = self.senders, deque()
-        for sender, _event in senders:
+        senders, self.senders = self.senders, None
+        for sender, _event in senders or ():
             wake(sender, accepted)
+
+    def add_sender(self, sender: "asyncio.Future[bool]", event: E) -> None:
+        """Put a send that waits for room at the end of the line."""
+        if self.senders is None:
+            self.senders = deque()
+        self.senders.append((sender, event))
 
     def forget_sender(self, sender: "asyncio.Future[bool]") -> None:
         """Take a cancelled send out of the line."""
-        for index, (other, _event) in enumerate(self.senders):
-            if other is sender:
-                del self.senders[index]
+        senders = self.senders
+        for index, (other, _event) in enumerate(senders or ()):
+            if senders is not None and other is sender:
+                del senders[index]
                 return
 
     def drop(self, *, refuse: bool) -> None:
         """Begin to close: no event gets in or out any more. Waiting sends return, unless they are refused."""
         self.dropping = self.guarded = True
         self.release()
-        self.mailbox.end_waiting(CLOSED)
-        self.mailbox.drop_spare()
+        self.end_waiting(CLOSED)
+        self.drop_spare()
         if not refuse:
             self.refuse_senders(accepted=True)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Generator
-from typing import Generic, TypeVar, final
+from typing import Any, Generic, TypeVar, final
 
 from kickwheel_event_stream._core import Core
 from kickwheel_event_stream._mailbox import FAILED
@@ -20,10 +20,10 @@ class EventIterator(Generic[E]):
 
     __slots__ = ("__weakref__", "_core", "_plain", "_reads", "_ticket")
 
-    def __init__(self, core: Core[E, object]) -> None:
+    def __init__(self, core: Core[E]) -> None:
         self._core = core
         self._ticket = core.claim()
-        self._reads = core.mailbox.reads
+        self._reads = core.reads
         self._plain = core.capacity is None  # nobody waits for room, so a read is a bare `popleft`
 
     def __aiter__(self) -> "EventIterator[E]":
@@ -44,9 +44,9 @@ class EventIterator(Generic[E]):
         except BaseException:
             core.withdraw(read)
             raise
-        if not core.mailbox.resume(read, outcome):
+        if not core.resume(read, outcome):
             core.end(failed=outcome == FAILED)
-        return core.mailbox.buffer.popleft() if self._plain else core.take()
+        return core.buffer.popleft() if self._plain else core.take()
 
     async def aclose(self) -> None:
         """Free the slot; waiting reads end. Unread events stay, for the next iterator.
@@ -63,7 +63,7 @@ class Result(Generic[R_co]):
 
     __slots__ = ("_core",)
 
-    def __init__(self, core: Core[object, R_co]) -> None:
+    def __init__(self, core: Core[Any]) -> None:
         self._core = core
 
     def __await__(self) -> Generator[object, None, R_co]:
@@ -77,5 +77,6 @@ class Result(Generic[R_co]):
                 yield from waiter
             finally:
                 core.waiters.pop(waiter, None)
-        return core.outcome()
+        value: R_co = core.outcome()
+        return value
         # [/solution]

@@ -3,10 +3,12 @@
 import asyncio
 from asyncio import get_running_loop
 from collections import deque
-from typing import Final, Generic, TypeVar, final
+from collections.abc import Generator
+from typing import Final, Generic, Protocol, TypeAlias, TypeVar, final
 
 E = TypeVar("E")
 T = TypeVar("T")
+T_contra = TypeVar("T_contra", contravariant=True)
 
 # What wakes a waiting read.
 EVENT: Final = 0
@@ -15,9 +17,56 @@ FAILED: Final = 2
 CLOSED: Final = 3
 
 
+class Waiter(Protocol[T_contra]):
+    """What can be woken once: a future, or a read that has none yet."""
+
+    def done(self) -> bool:
+        """Tell whether it was woken or cancelled."""
+        ...
+
+    def set_result(self, result: T_contra, /) -> None:
+        """Wake it."""
+        ...
+
+
 @final
+class EarlyRead:
+    """A read that was begun before the producer had its first turn, which already stands in the loop's queue.
+
+    It queues up behind that turn itself. Usually the turn has brought an event, and neither a future nor a
+    further turn of the loop is needed; if not, a future is made after all.
+    """
+
+    __slots__ = ("_future", "_outcome")
+
+    def __init__(self) -> None:
+        self._outcome: int | None = None
+        self._future: asyncio.Future[int] | None = None
+
+    def done(self) -> bool:
+        """Tell whether it was woken, or cancelled while it waited with a future."""
+        return self._outcome is not None or (self._future is not None and self._future.done())
+
+    def set_result(self, outcome: int) -> None:
+        """Wake it."""
+        self._outcome = outcome
+        if self._future is not None:
+            self._future.set_result(outcome)
+
+    def __await__(self) -> Generator[object, None, int]:
+        yield None
+        if self._outcome is not None:
+            return self._outcome
+        future: asyncio.Future[int] = get_running_loop().create_future()
+        self._future = future
+        return (yield from future)
+
+
+Read: TypeAlias = asyncio.Future[int] | EarlyRead
+
+
 class Mailbox(Generic[E]):
-    """Events and waiting reads, both oldest first.
+    """Events and waiting reads, both oldest first: the lower half of a stream's `Core`, which fills it in.
 
     A read that is woken for an event does not get it with the wake-up: the event stays in the buffer until
     the read has really resumed, so one that is cancelled in between cannot take it along. The first `served`
@@ -27,10 +76,9 @@ class Mailbox(Generic[E]):
 
     __slots__ = ("buffer", "reads", "served")
 
-    def __init__(self) -> None:
-        self.buffer: Final[deque[E]] = deque()
-        self.reads: Final[deque[asyncio.Future[int]]] = deque()
-        self.served: int = 0
+    buffer: deque[E]
+    reads: deque[Read]
+    served: int
 
     def spare(self) -> int:
         """Count the events that belong to no read yet."""
@@ -64,7 +112,7 @@ class Mailbox(Generic[E]):
             loop.call_soon(wake, read, EVENT)
         return read
 
-    def resume(self, read: "asyncio.Future[int]", outcome: int) -> bool:
+    def resume(self, read: Read, outcome: int) -> bool:
         """Tell whether a woken read may take the event at the front of the buffer now."""
         if outcome == EVENT:
             if self.reads[0] is read:
@@ -76,7 +124,7 @@ class Mailbox(Generic[E]):
         # An older read may have been cancelled in the turn of its event, which then is spare.
         return outcome != CLOSED and len(self.buffer) > self.served
 
-    def withdraw(self, read: "asyncio.Future[int]") -> None:
+    def withdraw(self, read: Read) -> None:
         """Forget a cancelled read. An event it was woken for goes to the next read, or is spare."""
         # [solution 02.4]
         if read in self.reads:
@@ -99,7 +147,7 @@ class Mailbox(Generic[E]):
             self.buffer.pop()
 
 
-def wake(waiter: "asyncio.Future[T]", outcome: T) -> None:
+def wake(waiter: "Waiter[T]", outcome: T) -> None:
     """Wake a waiter, unless it was cancelled."""
     if not waiter.done():
         waiter.set_result(outcome)

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from types import TracebackType
-from typing import Generic, TypeVar, cast, final
+from typing import Generic, TypeVar, final
 
 from kickwheel_event_stream._close import Cleanup
 from kickwheel_event_stream._core import Core, State
@@ -35,7 +35,7 @@ class EventStream(Generic[E, R]):
     and `ValueError` for a capacity below 1.
     """
 
-    __slots__ = ("__weakref__", "_buffer", "_cleanup", "_core", "_reads")
+    __slots__ = ("__weakref__", "_buffer", "_cleanup", "_core", "_on_close", "_reads")
 
     def __init__(
         self, *, capacity: int | None = None, on_close: Callable[[], Awaitable[object] | None] | None = None
@@ -44,10 +44,14 @@ class EventStream(Generic[E, R]):
             raise TypeError(f"capacity must be an integer or None, not {type(capacity).__name__}")
         if capacity is not None and capacity < 1:
             raise ValueError(f"capacity must be at least 1, not {capacity}")
-        self._cleanup = Cleanup(on_close)
-        self._core: Core[E, R] = Core(capacity)
-        self._buffer = self._core.mailbox.buffer
-        self._reads = self._core.mailbox.reads
+        if on_close is not None and not callable(on_close):
+            raise TypeError(f"on_close must be callable or None, not {type(on_close).__name__}")
+        self._on_close = on_close
+        self._cleanup: Cleanup | None = None  # there once the stream is being closed
+        core: Core[E] = Core(capacity)
+        self._core = core
+        self._buffer = core.buffer
+        self._reads = core.reads
 
     @property
     def state(self) -> State:
@@ -67,7 +71,7 @@ class EventStream(Generic[E, R]):
         raises the failure, the same object each time; nobody has to await it, and nothing is logged if nobody
         does. Cancelling one waiter leaves the others alone.
         """
-        return Result(cast("Core[object, R]", self._core))
+        return Result(self._core)
 
     def push(self, event: E) -> None:
         """Append an event: for the oldest waiting read, or to the buffer. Never waits, and takes any value at
@@ -87,8 +91,8 @@ class EventStream(Generic[E, R]):
             core.accept(event)
             return
         self._buffer.append(event)
-        if self._reads and len(self._reads) > core.mailbox.served:
-            core.mailbox.serve()
+        if self._reads and len(self._reads) > core.served:
+            core.serve()
         # [/solution]
 
     async def send(self, event: E) -> None:
@@ -104,7 +108,7 @@ class EventStream(Generic[E, R]):
             core.accept(event)
             return
         sender: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        core.senders.append((sender, event))
+        core.add_sender(sender, event)
         try:
             accepted = await sender
         except BaseException:
@@ -144,7 +148,7 @@ class EventStream(Generic[E, R]):
         Raises `StreamBusyError` while another iterator is active. The slot is free again when that one is
         closed or has reached the end.
         """
-        return EventIterator(cast("Core[E, object]", self._core))
+        return EventIterator(self._core)
 
     async def aclose(self) -> None:
         """Close the consumer, run the `on_close` hook, and leave the stream terminal, its unread events
@@ -155,13 +159,16 @@ class EventStream(Generic[E, R]):
         `CancelledError` propagates after it. Once closed, further calls do nothing; overlapping ones return
         after the one cleanup.
         """
-        cleanup, core = self._cleanup, self._core
-        if cleanup.begun:
-            await cleanup.join()
+        core = self._core
+        if self._cleanup is not None:
+            await self._cleanup.join()
             return
-        core.drop(refuse=not cleanup.hooked)
+        cleanup = self._cleanup = Cleanup()
+        hook, self._on_close = self._on_close, None  # the producer it knows is not held any longer
+        core.drop(refuse=hook is None)
         try:
-            await cleanup.run()
+            if hook is not None:
+                await cleanup.run(hook)
         finally:
             if core.state == "open":
                 core.fail(AbortError("the stream was closed"))
@@ -182,7 +189,12 @@ class EventStream(Generic[E, R]):
                 raise
 
     def __repr__(self) -> str:
-        return f"<EventStream {self._core.state}, {self._core.mailbox.spare()} buffered>"
+        return f"<EventStream {self._core.state}, {self._core.spare()} buffered>"
+
+
+def core_of(stream: EventStream[E, R]) -> Core[E]:
+    """Give the inside of a stream, for the producers of this package."""
+    return stream._core  # pyright: ignore[reportPrivateUsage] - the same module
 
 
 def _as_failure(error: object) -> Exception:

@@ -25,9 +25,11 @@ the rest, the same way for every model:
 import asyncio
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import suppress
+from types import AsyncGeneratorType
 from typing import Generic, Protocol, TypeVar, cast
 
 from kickwheel_event_stream import AbortError, EventStream, StreamClosedError
+from kickwheel_event_stream._stream import core_of
 
 __all__ = ["Producer", "SignalLike", "start_production"]
 
@@ -123,14 +125,9 @@ def start_production(producer: Producer[E, R], signal: SignalLike | None = None)
         if production.over:
             return stream
     work = production.run()
-    work.send(
-        None
-    )  # up to its first line: a task cancelled before its first turn then settles the stream too
-    try:
-        production.task = loop.create_task(work)
-    except BaseException:
-        work.close()
-        raise
+    work.send(None)  # up to its first line: a task cancelled before its first turn then settles it too
+    # The loop's task factory is passed by: an eager one would produce inside this call.
+    production.task = asyncio.Task(work, loop=loop, name="kickwheel production")
     return stream
 
 
@@ -152,6 +149,7 @@ class _Production(Generic[E, R]):
     __slots__ = (
         "_cancel_sent",
         "_cancel_waits",
+        "_core",
         "_iterator",
         "_producer",
         "_remove",
@@ -166,6 +164,7 @@ class _Production(Generic[E, R]):
         self.over = False
         self.stream: EventStream[E, R] = EventStream(on_close=self.close)
         self.task: asyncio.Task[None] | None = None
+        self._core = core_of(self.stream)
         self._producer = producer
         self._signal = signal
         self._remove: Callable[[], object] | None = None
@@ -204,7 +203,7 @@ class _Production(Generic[E, R]):
             self.fail(AbortError(why), aborted=True)
 
     def _finish(self) -> None:
-        if self._aborted():
+        if self._signal is not None and self._aborted():
             return
         try:
             self.stream.finish(self._producer.finish())
@@ -248,7 +247,9 @@ class _Production(Generic[E, R]):
         """Produce. `start_production` goes up to the first `await`; the task goes on from there."""
         _running.add(self)
         try:
+            self._core.starting = True
             await _FIRST_TURN
+            self._core.starting = False
             step = self._begin()
             if step is not None:
                 await self._step_through(step)
@@ -262,11 +263,12 @@ class _Production(Generic[E, R]):
         finally:
             _running.discard(self)
             self.task = None
-            del self.stream  # the stream knows us, by its hook; a circle would wait for the collector
+            self._core.starting = False
+            del self.stream, self._core  # they know us, by a hook; a circle would wait for the collector
 
     def _begin(self) -> Callable[[object], Awaitable[object]] | None:
         """Open the source and play it if it is an array; else give the step function of its iterator."""
-        if self._aborted():
+        if self.over or (self._signal is not None and self._aborted()):
             return None
         try:
             source = self._producer.open()
@@ -285,9 +287,6 @@ class _Production(Generic[E, R]):
         except BaseException as error:
             self._source_failed(error)
             return None
-        return self._own(iterator)
-
-    def _own(self, iterator: object) -> Callable[[object], Awaitable[object]] | None:
         step = getattr(type(iterator), "__anext__", None)
         if step is None:
             self._iterator = iterator
@@ -299,7 +298,7 @@ class _Production(Generic[E, R]):
             self.fail(error)
             return None
         self._iterator = iterator
-        return None if self._aborted() else step
+        return None if self.over or (self._signal is not None and self._aborted()) else step
 
     def _play(self, items: list[object] | tuple[object, ...]) -> None:
         accept, push = self._producer.accept, self.stream.push
@@ -389,7 +388,10 @@ def _this_task() -> asyncio.Task[object]:
 
 
 def _iterator_of(source: object) -> object:
-    make = getattr(type(source), "__aiter__", None)
+    kind = type(source)
+    if kind is AsyncGeneratorType:  # the usual one, and its own iterator
+        return source
+    make = getattr(kind, "__aiter__", None)
     if make is None:
         if asyncio.iscoroutine(source):
             source.close()  # nobody will await it

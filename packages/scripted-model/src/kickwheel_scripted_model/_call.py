@@ -1,6 +1,7 @@
 """One call of a scripted model: what its production takes, accepts and refuses."""
 
 import asyncio
+from types import AsyncGeneratorType
 
 from kickwheel_event_stream import AbortSignal, claim_iterator
 from kickwheel_event_stream.production import Producer
@@ -10,6 +11,7 @@ from kickwheel_protocol import (
     ModelResponse,
     Signal,
     TextDeltaChunk,
+    ToolCall,
     ToolCallChunk,
 )
 
@@ -48,7 +50,9 @@ class Call(Producer[ModelChunk, ModelResponse]):
         factory = script.take()
         if isinstance(factory, ScriptedLine):
             return factory.play(self.request, self.number, script.numbering, pausing=signal is not None)
-        return self._iterable(factory(self.request, _NEVER if signal is None else signal))
+        source: object = factory(self.request, _NEVER if signal is None else signal)
+        kind = type(source)
+        return source if kind is AsyncGeneratorType else self._iterable(source)
         # [/solution]
 
     def _iterable(self, source: object) -> object:
@@ -121,11 +125,13 @@ class Call(Producer[ModelChunk, ModelResponse]):
         # [solution 04.3]
         if response.request_id != self.request.id:
             raise self._mismatch("response", response.request_id)
-        calls = response.message.tool_calls
-        if (response.stop_reason == "toolCall") != bool(calls):
+        calls = 0
+        for block in response.message.content:
+            if type(block) is ToolCall:
+                calls += 1
+        if (response.stop_reason == "toolCall") != (calls > 0):
             raise self._error(
-                "SCRIPT_INVALID_RESPONSE",
-                f"stop reason {response.stop_reason} with {len(calls)} tool calls",
+                "SCRIPT_INVALID_RESPONSE", f"stop reason {response.stop_reason} with {calls} tool calls"
             )
         # [/solution]
         fault = None if self._streamed is None else stream_fault(self._streamed, response.message)

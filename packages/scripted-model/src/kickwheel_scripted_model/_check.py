@@ -1,18 +1,38 @@
 """The stream check: does the terminal say what was streamed?"""
 
-from kickwheel_protocol import AssistantMessage, JsonObject, JsonValue, ModelChunk, TextDeltaChunk, ToolCall
+from kickwheel_protocol import (
+    AssistantMessage,
+    JsonObject,
+    JsonValue,
+    ModelChunk,
+    TextBlock,
+    TextDeltaChunk,
+    ToolCall,
+)
 
 
 def stream_fault(streamed: list[ModelChunk], message: AssistantMessage) -> str | None:
     """Compare the chunks of a call with its message; give the first difference in words, or `None`."""
-    text = "".join([chunk.delta for chunk in streamed if type(chunk) is TextDeltaChunk])
-    if text != message.text:
-        return f"the {len(text)} characters streamed are not the {len(message.text)} of the message"
-    calls = [chunk.tool_call for chunk in streamed if type(chunk) is not TextDeltaChunk]
-    if len(calls) != len(message.tool_calls):
-        return f"{len(calls)} tool calls were streamed, and the message holds {len(message.tool_calls)}"
-    for index, (sent, told) in enumerate(zip(calls, message.tool_calls, strict=True)):
-        if not _same_call(sent, told):
+    sent_text: list[str] = []
+    sent: list[ToolCall] = []
+    for chunk in streamed:
+        if type(chunk) is TextDeltaChunk:
+            sent_text.append(chunk.delta)
+        else:
+            sent.append(chunk.tool_call)
+    told_text: list[str] = []
+    told: list[ToolCall] = []
+    for block in message.content:
+        if type(block) is TextBlock:
+            told_text.append(block.text)
+        else:
+            told.append(block)
+    if (left := "".join(sent_text)) != (right := "".join(told_text)):
+        return f"the {len(left)} characters streamed are not the {len(right)} of the message"
+    if len(sent) != len(told):
+        return f"{len(sent)} tool calls were streamed, and the message holds {len(told)}"
+    for index, call in enumerate(told):
+        if not _same_call(sent[index], call):
             return f"tool call {index} was streamed otherwise than the message holds it"
     return None
 
