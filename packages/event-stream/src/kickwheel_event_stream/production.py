@@ -136,6 +136,8 @@ _running: set[object] = set()
 
 
 class _Turn:
+    """Awaited, it gives the loop one turn."""
+
     def __await__(self) -> Generator[None, None, None]:
         yield
 
@@ -252,7 +254,30 @@ class _Production(Generic[E, R]):
             self._core.starting = False
             step = self._begin()
             if step is not None:
-                await self._step_through(step)
+                # Walk the iterator. One that came to its own end has nothing left to close.
+                iterator, signal = self._iterator, self._signal
+                accept, push = self._producer.accept, self.stream.push
+                self._stepping = True
+                while True:
+                    try:
+                        item = await step(iterator)
+                    except StopAsyncIteration:
+                        self._iterator = None
+                        self._finish()
+                        break
+                    except BaseException as error:
+                        self._step_failed(error)
+                        break
+                    if self.over or (signal is not None and self._aborted()):
+                        break
+                    try:
+                        event = accept(item)
+                        if event is not None:
+                            push(event)
+                    except Exception as error:
+                        self.fail(error)
+                        break
+                self._stepping = False
             if self._iterator is not None:
                 await self._close_source(self._iterator)
         except GeneratorExit:  # thrown away with its loop: there is no turn left to close the source in
@@ -313,32 +338,6 @@ class _Production(Generic[E, R]):
                 self.fail(error)
                 return
         self._finish()
-
-    async def _step_through(self, step: Callable[[object], Awaitable[object]]) -> None:
-        """Walk the iterator. One that came to its own end has nothing left to close."""
-        iterator, signal = self._iterator, self._signal
-        accept, push = self._producer.accept, self.stream.push
-        self._stepping = True
-        while True:
-            try:
-                item = await step(iterator)
-            except StopAsyncIteration:
-                self._iterator = None
-                self._finish()
-                break
-            except BaseException as error:
-                self._step_failed(error)
-                break
-            if self.over or (signal is not None and self._aborted()):
-                break
-            try:
-                event = accept(item)
-                if event is not None:
-                    push(event)
-            except Exception as error:
-                self.fail(error)
-                break
-        self._stepping = False
 
     def _step_failed(self, error: BaseException) -> None:
         if isinstance(error, KeyboardInterrupt | SystemExit | GeneratorExit):

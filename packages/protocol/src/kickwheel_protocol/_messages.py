@@ -1,7 +1,7 @@
 """Blocks and messages: what stands in a transcript."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, cast, final
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, final
 
 from msgspec.structs import force_setattr
 
@@ -152,7 +152,8 @@ def checked_blocks(value: object) -> tuple[AssistantBlock, ...]:
         if type(block) is not TextBlock and type(block) is not ToolCall:
             index = next(at for at, other in enumerate(blocks) if other is block)
             refuse(f"content[{index}]", "a TextBlock or a ToolCall", block)
-    return cast(tuple[AssistantBlock, ...], blocks)
+    checked: tuple[Any, ...] = blocks
+    return checked
 
 
 def checked_messages(value: object, field: str = "messages", start: int = 0) -> tuple[Message, ...]:
@@ -171,4 +172,5 @@ def checked_messages(value: object, field: str = "messages", start: int = 0) -> 
         if kind is not UserMessage and kind is not AssistantMessage and kind is not ToolResultMessage:
             index = next(at for at, other in enumerate(messages, start) if other is message)
             refuse(f"{field}[{index}]", "a message", message)
-    return cast(tuple[Message, ...], messages)
+    checked: tuple[Any, ...] = messages
+    return checked
