@@ -71,9 +71,11 @@ class Core(Mailbox[E]):
         self.value = value
         self.state = "finished"
         if len(self.buffer) == self.served:
-            self.end_waiting(ENDED)
+            if self.reads:
+                self.end_waiting(ENDED)
             self.release(drained=True)
-        self._tell_waiters()
+        if self.waiters or self.senders:
+            self._tell_waiters()
         # [/solution]
 
     def fail(self, error: Exception) -> None:
@@ -84,7 +86,8 @@ class Core(Mailbox[E]):
         if self.waiting():
             self.end_waiting(FAILED)
             self.release()
-        self._tell_waiters()
+        if self.waiters or self.senders:
+            self._tell_waiters()
         # [/solution]
 
     def outcome(self) -> Any:
@@ -99,12 +102,10 @@ class Core(Mailbox[E]):
         raise self.error.with_traceback(self.trace)
 
     def _tell_waiters(self) -> None:
-        if self.senders:
-            self.refuse_senders()
-        if self.waiters:
-            waiters, self.waiters = self.waiters, {}
-            for waiter in waiters:
-                wake(waiter, None)
+        self.refuse_senders()
+        waiters, self.waiters = self.waiters, {}
+        for waiter in waiters:
+            wake(waiter, None)
 
     # The consumer slot
 

@@ -28,7 +28,7 @@ from contextlib import suppress
 from types import AsyncGeneratorType
 from typing import Generic, Protocol, TypeVar, cast
 
-from kickwheel_event_stream import AbortError, EventStream, StreamClosedError
+from kickwheel_event_stream import AbortError, AbortSignal, EventStream, StreamClosedError
 from kickwheel_event_stream._stream import core_of
 
 __all__ = ["Producer", "SignalLike", "start_production"]
@@ -143,6 +143,7 @@ class _Turn:
 
 
 _FIRST_TURN = _Turn()
+_generator_step: Callable[[object], Awaitable[object]] = vars(AsyncGeneratorType)["__anext__"]
 
 
 class _Production(Generic[E, R]):
@@ -153,6 +154,7 @@ class _Production(Generic[E, R]):
         "_cancel_waits",
         "_core",
         "_iterator",
+        "_lazy",
         "_producer",
         "_remove",
         "_signal",
@@ -169,6 +171,7 @@ class _Production(Generic[E, R]):
         self._core = core_of(self.stream)
         self._producer = producer
         self._signal = signal
+        self._lazy = signal is not None and type(signal) is not AbortSignal  # may not call back at once
         self._remove: Callable[[], object] | None = None
         self._iterator: object | None = None  # what is to be closed at the end
         self._stepping = False
@@ -205,7 +208,7 @@ class _Production(Generic[E, R]):
             self.fail(AbortError(why), aborted=True)
 
     def _finish(self) -> None:
-        if self._signal is not None and self._aborted():
+        if self.over or (self._lazy and self._aborted()):
             return
         try:
             self.stream.finish(self._producer.finish())
@@ -218,7 +221,7 @@ class _Production(Generic[E, R]):
     # Stopping
 
     def _aborted(self) -> bool:
-        """Look at the signal itself: the callback has told us, unless the signal is a lazy foreign one."""
+        """Look at the signal itself: a foreign one may be aborted and call back later, or never."""
         if not self.over and self._signal is not None and self._signal.aborted:
             self._abort()
         return self.over
@@ -255,7 +258,7 @@ class _Production(Generic[E, R]):
             step = self._begin()
             if step is not None:
                 # Walk the iterator. One that came to its own end has nothing left to close.
-                iterator, signal = self._iterator, self._signal
+                iterator, lazy = self._iterator, self._lazy
                 accept, push = self._producer.accept, self.stream.push
                 self._stepping = True
                 while True:
@@ -268,7 +271,7 @@ class _Production(Generic[E, R]):
                     except BaseException as error:
                         self._step_failed(error)
                         break
-                    if self.over or (signal is not None and self._aborted()):
+                    if self.over or (lazy and self._aborted()):
                         break
                     try:
                         event = accept(item)
@@ -293,7 +296,7 @@ class _Production(Generic[E, R]):
 
     def _begin(self) -> Callable[[object], Awaitable[object]] | None:
         """Open the source and play it if it is an array; else give the step function of its iterator."""
-        if self.over or (self._signal is not None and self._aborted()):
+        if self.over or (self._lazy and self._aborted()):
             return None
         try:
             source = self._producer.open()
@@ -302,33 +305,37 @@ class _Production(Generic[E, R]):
         except BaseException as error:
             self.fail(error)
             return None
-        if type(source) is list or type(source) is tuple:
+        kind = type(source)
+        if kind is AsyncGeneratorType:  # the usual one, and its own iterator
+            iterator, step = source, _generator_step
+        elif kind is list or kind is tuple:
             self._play(cast("list[object] | tuple[object, ...]", source))
             return None
-        try:
-            iterator = _iterator_of(source)
-        except (KeyboardInterrupt, SystemExit):
-            raise
-        except BaseException as error:
-            self._source_failed(error)
-            return None
-        step = getattr(type(iterator), "__anext__", None)
-        if step is None:
-            self._iterator = iterator
-            self._source_failed(TypeError(f"{_name(iterator)} is not an async iterator"))
-            return None
+        else:
+            try:
+                iterator = _iterator_of(source)
+            except (KeyboardInterrupt, SystemExit):
+                raise
+            except BaseException as error:
+                self._source_failed(error)
+                return None
+            step = getattr(type(iterator), "__anext__", None)
+            if step is None:
+                self._iterator = iterator
+                self._source_failed(TypeError(f"{_name(iterator)} is not an async iterator"))
+                return None
         try:
             self._producer.own(iterator)
         except Exception as error:
             self.fail(error)
             return None
         self._iterator = iterator
-        return None if self.over or (self._signal is not None and self._aborted()) else step
+        return None if self.over or (self._lazy and self._aborted()) else step
 
     def _play(self, items: list[object] | tuple[object, ...]) -> None:
         accept, push = self._producer.accept, self.stream.push
         for item in items:
-            if self._aborted():
+            if self.over or (self._lazy and self._aborted()):
                 return
             try:
                 event = accept(item)
@@ -387,10 +394,7 @@ def _this_task() -> asyncio.Task[object]:
 
 
 def _iterator_of(source: object) -> object:
-    kind = type(source)
-    if kind is AsyncGeneratorType:  # the usual one, and its own iterator
-        return source
-    make = getattr(kind, "__aiter__", None)
+    make = getattr(type(source), "__aiter__", None)
     if make is None:
         if asyncio.iscoroutine(source):
             source.close()  # nobody will await it

@@ -115,9 +115,10 @@ class ModelResponse(Record, frozen=True):
             check_id(self.request_id, "request_id")
         if type(self.message) is not AssistantMessage:
             refuse("message", "an AssistantMessage", self.message)
-        if type(self.stop_reason) is not str:
-            refuse("stop_reason", "a string", self.stop_reason)
-        if self.stop_reason != "stop" and self.stop_reason != "toolCall":
+        stop_reason = self.stop_reason
+        if type(stop_reason) is not str:
+            refuse("stop_reason", "a string", stop_reason)
+        if stop_reason != "stop" and stop_reason != "toolCall":
             raise ProtocolError("stop_reason", "must be stop or toolCall")
         if type(self.usage) is not Usage:
             refuse("usage", "a Usage", self.usage)

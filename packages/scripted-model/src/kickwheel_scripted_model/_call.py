@@ -47,7 +47,8 @@ class Call(Producer[ModelChunk, ModelResponse]):
         script, signal = self._script, self._signal
         if not script.queue:
             raise self._error("SCRIPT_EXHAUSTED", "no response is left for this call")
-        factory = script.take()
+        script.used += 1  # for good: a response is never put back
+        factory = script.queue.popleft()
         if isinstance(factory, ScriptedLine):
             return factory.play(self.request, self.number, script.numbering, pausing=signal is not None)
         source: object = factory(self.request, _NEVER if signal is None else signal)

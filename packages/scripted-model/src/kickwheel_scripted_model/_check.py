@@ -27,12 +27,13 @@ def stream_fault(streamed: list[ModelChunk], message: AssistantMessage) -> str |
             told_text.append(block.text)
         else:
             told.append(block)
-    if (left := "".join(sent_text)) != (right := "".join(told_text)):
+    left, right = "".join(sent_text), "".join(told_text)
+    if left != right:
         return f"the {len(left)} characters streamed are not the {len(right)} of the message"
     if len(sent) != len(told):
         return f"{len(sent)} tool calls were streamed, and the message holds {len(told)}"
-    for index, call in enumerate(told):
-        if not _same_call(sent[index], call):
+    for index, call in enumerate(sent):
+        if not _same_call(call, told[index]):
             return f"tool call {index} was streamed otherwise than the message holds it"
     return None
 

@@ -20,11 +20,6 @@ class Script:
         self.numbering = Numbering()
         self.used = 0
 
-    def take(self) -> ScriptedResponseFactory:
-        """Take the next response for good; it is never put back."""
-        self.used += 1
-        return self.queue.popleft()
-
     def error(self, code: ScriptedModelErrorCode, text: str, number: int | None) -> ScriptedModelError:
         """Build an error with the evidence of this moment."""
         return ScriptedModelError(
