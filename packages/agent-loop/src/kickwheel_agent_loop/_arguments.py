@@ -1,5 +1,7 @@
 """Tool-call arguments: are they within the limits, and do two sides of a model turn mean the same ones?"""
 
+from collections.abc import Iterable
+
 from kickwheel_agent_loop._limits import LoopLimits
 from kickwheel_protocol import JsonObject, JsonValue
 
@@ -11,28 +13,30 @@ def arguments_fault(arguments: JsonObject, limits: LoopLimits) -> str | None:
     """
     entries = 0
     code_points = 0
-    containers: list[tuple[JsonObject | tuple[JsonValue, ...], int]] = [(arguments, 0)]
-    while containers:
-        container, depth = containers.pop()
+    container: JsonObject | tuple[JsonValue, ...] = arguments
+    depth = 0
+    waiting: list[tuple[JsonObject | tuple[JsonValue, ...], int]] = []
+    while True:
         if depth > limits.max_tool_argument_depth:
             return f"tool arguments are deeper than {limits.max_tool_argument_depth} containers"
         entries += len(container)
         # Every entry is one value, and the root is the one value that is no entry.
         if entries > limits.max_tool_argument_entries or entries + 1 > limits.max_tool_argument_nodes:
             return "tool arguments hold too many values"
-        if isinstance(container, JsonObject):
+        values: Iterable[JsonValue] = container
+        if type(container) is JsonObject:
             code_points += sum(map(len, container))
-            values = tuple(container.values())
-        else:
-            values = container
+            values = container.values()
         for value in values:
             if type(value) is str:
                 code_points += len(value)
-            elif isinstance(value, JsonObject | tuple):
-                containers.append((value, depth + 1))
+            elif isinstance(value, (JsonObject, tuple)):  # a union would be built anew for every value
+                waiting.append((value, depth + 1))
         if code_points > limits.max_tool_argument_string_code_points:
             return "tool arguments hold too much text"
-    return None
+        if not waiting:
+            return None
+        container, depth = waiting.pop()
 
 
 def same_json(left: JsonValue, right: JsonValue) -> bool:

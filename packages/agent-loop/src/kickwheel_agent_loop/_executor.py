@@ -7,9 +7,9 @@ on at once with the reason. A cancelled caller is control flow: the executor is 
 import asyncio
 import opcode
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Generator
 from types import CodeType, CoroutineType
-from typing import Final, cast, final
+from typing import Any, Final, cast, final
 
 from kickwheel_agent_loop._inspect import as_future, call_off, observe
 from kickwheel_agent_loop._outcome import is_fatal
@@ -45,6 +45,16 @@ def run_through(coroutine: object) -> object:
     raise RuntimeError("a coroutine without an await was suspended")
 
 
+class _Turn:
+    """Awaited, it gives the loop one turn."""
+
+    def __await__(self) -> Generator[None, None, None]:
+        yield
+
+
+_TURN: Final = _Turn()
+
+
 def _nothing() -> None:
     """Remove a callback that was never added."""
 
@@ -62,6 +72,8 @@ class Execution(asyncio.Future[None]):
 
     __slots__ = (
         "_awaitable",
+        "_caller",
+        "_cancellations",
         "_error",
         "_given_up",
         "_inner",
@@ -73,10 +85,12 @@ class Execution(asyncio.Future[None]):
 
     def __init__(self, awaitable: object) -> None:
         super().__init__()
-        self._awaitable = awaitable
+        self._awaitable: Any = awaitable
         self._value: object = None
         self._error: BaseException | None = None
         self._started = self._stopping = self._given_up = False
+        self._caller: asyncio.Task[object] | None = None
+        self._cancellations = 0
         self.caller_cancelled = False
         """Whether the wait ended because the waiting task was cancelled."""
         inner = as_future(awaitable)
@@ -103,11 +117,16 @@ class Execution(asyncio.Future[None]):
         # [solution 06.4]
         inner = self._inner
         if self._error is None and not inner.done():
-            inner.add_done_callback(self._ended)
             remove: Callable[[], object] = _nothing
             try:
                 remove = signal.add_callback(self.stop)
-                await self
+                if inner is not self._awaitable:
+                    self._caller = asyncio.current_task()
+                    self._cancellations = 0 if self._caller is None else self._caller.cancelling()
+                    await _TURN  # behind the first step of our task, which is often its last
+                if not inner.done():
+                    inner.add_done_callback(self._ended)
+                    await self
             except asyncio.CancelledError:
                 self.caller_cancelled = True
                 self.tell()
@@ -116,8 +135,11 @@ class Execution(asyncio.Future[None]):
                 raise
             finally:
                 remove()
+                self._caller = None
                 if not inner.done():
                     self._give_up(_unfinished if unfinished is None else unfinished)
+                elif not self._started:
+                    self._ended(inner)
         if inner.done():
             self._raise_if_fatal()
         signal.raise_if_aborted()
@@ -162,9 +184,11 @@ class Execution(asyncio.Future[None]):
 
     async def _run(self) -> None:
         """Be the task: await the executor, keep its outcome, wake the caller in the same turn."""
+        if self._caller is not None and self._caller.cancelling() > self._cancellations:
+            return  # cancelled before this first step, which then must not be taken
         self._started = True
         try:
-            self._value = await cast("Awaitable[object]", self._awaitable)
+            self._value = await self._awaitable
         except BaseException as error:
             if self._given_up and is_fatal(error):
                 raise  # nobody is left to hand it to, and an exit must not be hidden
@@ -204,6 +228,7 @@ class Execution(asyncio.Future[None]):
         self.stop()
         unfinished.add(inner)
         inner.add_done_callback(unfinished.discard)
+        inner.add_done_callback(self._ended)
         if inner is self._awaitable:
             observe(inner)
 

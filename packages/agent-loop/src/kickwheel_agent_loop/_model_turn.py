@@ -1,7 +1,6 @@
 """The model phase: one request, its chunks, its response, and all the checks before the message is kept."""
 
-from collections.abc import Awaitable
-from typing import Final, cast
+from typing import Any, Final
 
 from kickwheel_agent_loop._chunks import StreamedTurn
 from kickwheel_agent_loop._failures import ModelProtocolError
@@ -48,8 +47,8 @@ async def _read(run: Run, opened: OpenStream, streamed: StreamedTurn) -> None:
     accept, look, tell = streamed.accept, run.look, run.tell_chunk
     while True:
         try:
-            waiting = step()
-            chunk = await cast("Awaitable[object]", waiting) if is_awaitable(waiting) else _NO_READ
+            waiting: Any = step()
+            chunk: object = await waiting if is_awaitable(waiting) else _NO_READ
         except StopAsyncIteration:
             look()
             return

@@ -3,8 +3,9 @@
 import asyncio
 import inspect
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, Literal, Protocol, TypeAlias, cast, final
+
+from msgspec import Struct
 
 from kickwheel_agent_loop._definition import AnyTool
 from kickwheel_agent_loop._limits import LoopLimits
@@ -26,8 +27,7 @@ class StreamFunction(Protocol):
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class RunOptions:
+class RunOptions(Struct, frozen=True):
     """What a run owns from its first moment: checked numbers, and snapshots of messages and tools."""
 
     messages: tuple[object, ...] | None

@@ -16,6 +16,8 @@ class Phase(Enum):
     TOOLS = "tools"
     DONE = "done"
 
+    __hash__ = object.__hash__  # each member exists once, and the table is looked at in every step
+
 
 class Outcome(Enum):
     """How a phase ended; with the phase it decides where the run goes next."""
@@ -26,6 +28,8 @@ class Outcome(Enum):
     BATCH_DONE = "all calls answered"
     BUDGET_USED = "last step used up"
     STOPPED = "failure or abort"
+
+    __hash__ = object.__hash__
 
 
 TRANSITIONS: Final[Mapping[tuple[Phase, Outcome], Phase]] = MappingProxyType(

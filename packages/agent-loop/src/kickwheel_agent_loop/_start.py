@@ -1,7 +1,8 @@
 """The starting transcript: may the run begin with it? (checkpoint 07)"""
 
-from dataclasses import dataclass
 from typing import Final, cast, final
+
+from msgspec import Struct
 
 from kickwheel_agent_loop._arguments import arguments_fault
 from kickwheel_agent_loop._limits import LoopLimits
@@ -17,8 +18,7 @@ from kickwheel_protocol import (
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Start:
+class Start(Struct, frozen=True):
     """What a run begins with. With a fault, `messages` is what the failed run tells: the transcript, or
     nothing.
     """

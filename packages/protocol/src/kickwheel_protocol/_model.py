@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, final
 
 from msgspec.structs import force_setattr
 
-from ._checks import MAX_COUNT, check_id, refuse, refuse_count
+from ._checks import MAX_COUNT, TUPLE, check_id, refuse, refuse_count
 from ._errors import ProtocolError
 from ._messages import AssistantMessage, Message, ToolCall, checked_messages
 from ._record import Record
@@ -33,8 +33,11 @@ class ModelRequest(Record, frozen=True):
     def __post_init__(self) -> None:
         if type(self.id) is not str or not self.id.isascii() or not self.id.strip():
             check_id(self.id, "id")
-        messages = checked_messages(self.messages)
-        if messages is not self.messages:
+        given = self.messages
+        if type(given) is TUPLE and not given:
+            return
+        messages = checked_messages(given)
+        if messages is not given:
             force_setattr(self, "messages", messages)
 
     def followed_by(self, id: ModelRequestId, *messages: Message) -> "ModelRequest":  # noqa: A002
