@@ -92,7 +92,7 @@ async def run_call(
             elif never_suspends(output):
                 output = run_through(output)
             else:
-                execution = Execution(output)
+                execution = Execution(output, caller, cancellations)
                 output = await execution.wait(signal, unfinished)
         signal.raise_if_aborted()
         code = TOOL_OUTPUT_SERIALIZATION_FAILED

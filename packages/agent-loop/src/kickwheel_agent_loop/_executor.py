@@ -60,8 +60,24 @@ def _nothing() -> None:
 
 
 @final
-class Execution(asyncio.Future[None]):
-    """One executor at work, and what its caller waits on.
+class _Wait(asyncio.Future[None]):
+    """What the caller of an executor waits on once the first step was not the last."""
+
+    __slots__ = ("_execution",)
+
+    def __init__(self, execution: "Execution") -> None:
+        super().__init__()
+        self._execution = execution
+
+    def cancel(self, msg: object = None) -> bool:
+        """Pass the cancellation of the caller on to the executor, and wake the caller."""
+        self._execution.tell()
+        return super().cancel(msg)
+
+
+@final
+class Execution:
+    """One executor at work, and the wait for it.
 
     A future or task that the executor returned is waited for as it is; anything else runs in one task of
     its own, whose first step is taken at once where Python can do so. The executor's error is kept as
@@ -77,35 +93,35 @@ class Execution(asyncio.Future[None]):
         "_error",
         "_given_up",
         "_inner",
+        "_loop",
         "_started",
         "_stopping",
         "_value",
+        "_wait",
+        "_woken",
         "caller_cancelled",
     )
 
-    def __init__(self, awaitable: object) -> None:
-        super().__init__()
+    def __init__(self, awaitable: object, caller: "asyncio.Task[object] | None", cancellations: int) -> None:
+        """Begin. `caller` is the task that will wait; it had met `cancellations` so far."""
         self._awaitable: Any = awaitable
         self._value: object = None
         self._error: BaseException | None = None
-        self._started = self._stopping = self._given_up = False
-        self._caller: asyncio.Task[object] | None = None
-        self._cancellations = 0
+        self._started = self._stopping = self._given_up = self._woken = False
+        self._caller = caller
+        self._cancellations = cancellations
+        self._wait: _Wait | None = None
+        self._loop = asyncio.get_running_loop()
         self.caller_cancelled = False
         """Whether the wait ended because the waiting task was cancelled."""
         inner = as_future(awaitable)
         if inner is None:
             inner = self._begin()
-        elif inner is asyncio.current_task():
+        elif inner is caller:
             self._error = RuntimeError("an executor cannot be awaited by the very task that it returned")
-        elif inner.get_loop() is not self.get_loop():
+        elif inner.get_loop() is not self._loop:
             self._error = RuntimeError("an executor returned a future that belongs to another event loop")
         self._inner = inner
-
-    def cancel(self, msg: object = None) -> bool:
-        """Pass the cancellation of the caller on to the executor, and wake the caller."""
-        self.tell()
-        return super().cancel(msg)
 
     async def wait(self, signal: Signal, unfinished: "set[asyncio.Future[object]] | None" = None) -> object:
         """Wait for the end: return the value, raise the executor's error, or the reason of an abort at once.
@@ -121,12 +137,11 @@ class Execution(asyncio.Future[None]):
             try:
                 remove = signal.add_callback(self.stop)
                 if inner is not self._awaitable:
-                    self._caller = asyncio.current_task()
-                    self._cancellations = 0 if self._caller is None else self._caller.cancelling()
                     await _TURN  # behind the first step of our task, which is often its last
-                if not inner.done():
+                if not inner.done() and not self._woken:
+                    self._wait = _Wait(self)
                     inner.add_done_callback(self._ended)
-                    await self
+                    await self._wait
             except asyncio.CancelledError:
                 self.caller_cancelled = True
                 self.tell()
@@ -135,7 +150,7 @@ class Execution(asyncio.Future[None]):
                 raise
             finally:
                 remove()
-                self._caller = None
+                self._caller = self._wait = None  # nothing here refers to itself any more
                 if not inner.done():
                     self._give_up(_unfinished if unfinished is None else unfinished)
                 elif not self._started:
@@ -177,10 +192,12 @@ class Execution(asyncio.Future[None]):
         # [/solution]
 
     def _begin(self) -> "asyncio.Future[object]":
-        loop = self.get_loop()
-        if sys.version_info >= (3, 12) and loop.get_task_factory() is None:
+        loop = self._loop
+        if loop.get_task_factory() is not None:
+            return cast("asyncio.Future[object]", loop.create_task(self._run()))
+        if sys.version_info >= (3, 12):
             return cast("asyncio.Future[object]", asyncio.Task(self._run(), loop=loop, eager_start=True))
-        return cast("asyncio.Future[object]", loop.create_task(self._run()))
+        return cast("asyncio.Future[object]", asyncio.Task(self._run(), loop=loop))
 
     async def _run(self) -> None:
         """Be the task: await the executor, keep its outcome, wake the caller in the same turn."""
@@ -192,7 +209,7 @@ class Execution(asyncio.Future[None]):
         except BaseException as error:
             if self._given_up and is_fatal(error):
                 raise  # nobody is left to hand it to, and an exit must not be hidden
-            if self.get_loop().is_closed():
+            if self._loop.is_closed():
                 return  # the loop is gone, and this coroutine is being closed
             self._error = error
         self._wake()
@@ -205,8 +222,9 @@ class Execution(asyncio.Future[None]):
         self._wake()
 
     def _wake(self) -> None:
-        if not self.done():
-            self.set_result(None)
+        self._woken = True
+        if self._wait is not None and not self._wait.done():
+            self._wait.set_result(None)
 
     def _outcome(self) -> object:
         error, self._error = self._error, None

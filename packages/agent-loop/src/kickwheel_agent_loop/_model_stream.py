@@ -77,6 +77,13 @@ class OpenStream:
                     raise fault from None
                 # The answer is complete: what goes wrong in the cleanup after it replaces nothing.
 
+    async def leave_last(self) -> None:
+        """Leave the stream of a run that is over: nobody is told what goes wrong."""
+        leave = getattr(type(self._stream), "__aexit__", None)
+        if leave is not None and not self._left:
+            self._left = True
+            await _quietly(lambda: leave(self._stream, None, None, None))
+
     def close(self) -> None:
         """Ask iterator and stream to end, each once and each in a task of its own: neither may hold up the
         other.

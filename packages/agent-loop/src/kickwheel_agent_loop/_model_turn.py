@@ -33,7 +33,8 @@ async def model_turn(run: Run) -> ModelResponse:
         if response.stop_reason == "toolCall":
             await opened.leave()
             run.close_model = None
-        # The last stream is left after the result is told, so that its cleanup cannot hold that up.
+        else:  # the last stream is left after the result is told, so that its cleanup cannot hold that up
+            run.leave_model = opened.leave_last
         run.look()
     finally:
         run.reading = False

@@ -39,6 +39,10 @@ def _checked(
 
 def _check_ids(calls: list[ToolCall], call_ids: set[str]) -> None:
     """A result is linked to its call by the ID alone, so no ID may ever come twice."""
+    if len(calls) == 1:
+        if calls[0].id in call_ids:
+            raise ModelProtocolError("the model used the ID of a tool call twice")
+        return
     ids = {call.id for call in calls}
     if len(ids) != len(calls) or not ids.isdisjoint(call_ids):
         raise ModelProtocolError("the model used the ID of a tool call twice")
@@ -80,6 +84,9 @@ def _check_call(said: ToolCall, sent: Part, limits: LoopLimits) -> None:
 
 def _parts(message: AssistantMessage) -> list[Part]:
     """Merge adjacent text blocks: how a text is cut up says nothing."""
+    if len(message.content) == 1:
+        block = message.content[0]
+        return [block.text if type(block) is TextBlock else block]
     parts: list[Part] = []
     text: list[str] = []
     for block in message.content:

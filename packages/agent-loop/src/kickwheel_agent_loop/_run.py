@@ -61,6 +61,7 @@ class Run:
         "close_model",
         "controller",
         "fresh",
+        "leave_model",
         "limits",
         "options",
         "over",
@@ -93,6 +94,7 @@ class Run:
         self.stopped = False  # the run signal is aborted
         self.reading = False  # the task waits for the model
         self.close_model: Callable[[], None] | None = None  # asks a model stream that was opened to end
+        self.leave_model: Callable[[], Awaitable[None]] | None = None  # leaves one that has told everything
         self.task: asyncio.Task[None] | None = None
         self.tasks: set[asyncio.Task[None]] = set()  # all of them, the run's own included
         self.unfinished: set[asyncio.Future[object]] = set()  # executors that an abort left behind
@@ -391,13 +393,16 @@ class Run:
             self.stop()
 
     async def clean_up(self) -> None:
-        """The last act of the run's task: ask an opened model to end, and end as whoever cancelled the task
-        wants.
+        """The last act of the run's task: leave a model that has told everything, ask any other to end, and
+        end as whoever cancelled the task wants.
 
         A cancelled task waits for the model's cleanup itself: when a loop shuts down, nobody else would.
         """
         self.met_cancellation()
-        if self.close_model is not None:
+        if self.leave_model is not None and not self._cancelled:
+            await self.leave_model()
+            self.met_cancellation()
+        elif self.close_model is not None:
             self.close_model()
         if self._cancelled:
             await asyncio.wait(self.tasks - {self.task}) if len(self.tasks) > 1 else None

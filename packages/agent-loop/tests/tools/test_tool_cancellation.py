@@ -846,7 +846,7 @@ async def test_a_task_factory_of_the_loop_is_used() -> None:
 @pytest.mark.criterion("06.67")
 async def test_stopping_twice_is_stopping_once() -> None:
     waiting = Waiting("clean up")
-    execution = Execution(waiting(None, cast("Any", None)))
+    execution = Execution(waiting(None, cast("Any", None)), None, 0)
     await waiting.started.wait()
     execution.stop()
     await turns()
@@ -912,7 +912,7 @@ async def test_an_executor_that_absorbed_a_cancellation_is_still_cancelled_with_
 @pytest.mark.criterion("06.64")
 async def test_a_cancellation_thrown_in_by_hand_ends_the_executor_too() -> None:
     waiting = Waiting()
-    execution = Execution(waiting(None, cast("Any", None)))
+    execution = Execution(waiting(None, cast("Any", None)), None, 0)
     call = execution.wait(AbortSignal.never())
     call.send(None)
     await waiting.started.wait()
