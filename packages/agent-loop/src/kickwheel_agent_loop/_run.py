@@ -101,7 +101,7 @@ class Run:
         self._loop = loop
         self._remove: Callable[[], object] | None = None
         self._watched = False  # the caller's signal has to be looked at, because it is not one of ours
-        self._signal_error: Exception | None = None
+        self._signal_error: BaseException | None = None
         self._waiter: asyncio.Future[None] | None = None
         self._cancel_sent = False  # we have cancelled our own task, and it has not met that yet
         self._cancelled = False  # somebody else has cancelled it
@@ -244,7 +244,7 @@ class Run:
                 self._caller_aborted()
                 return
             remove = signal.add_callback(self._caller_aborted)
-        except Exception as error:
+        except BaseException as error:
             self._signal_failed(error)
             return
         self._remove = remove
@@ -257,7 +257,7 @@ class Run:
             try:
                 if self.options.signal.aborted:
                     self._caller_aborted()
-            except Exception as error:
+            except BaseException as error:
                 self._signal_failed(error)
         return self.stopped
 
@@ -288,12 +288,14 @@ class Run:
             return
         try:
             reason = signal.reason
-        except Exception as error:
+        except BaseException as error:
             self._signal_failed(error)
         else:
             self.abort(reason)
 
-    def _signal_failed(self, error: Exception) -> None:
+    def _signal_failed(self, error: BaseException) -> None:
+        if isinstance(error, KeyboardInterrupt | SystemExit):
+            raise error
         if self._signal_error is None and not self.stopped:
             self._signal_error = error
             self.abort(AbortError("The caller's signal cannot be read"))

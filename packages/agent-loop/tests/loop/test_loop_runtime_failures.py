@@ -291,6 +291,44 @@ async def test_a_signal_that_breaks_later_beats_every_other_failure(flaw: Except
     await failed(begin(model, signal), "a0 c1 R2", "SIGNAL_ACCESS_FAILED", "aborted broke later")
 
 
+class OddSignalError(BaseException):
+    """Neither an `Exception` nor an exit."""
+
+
+@pytest.mark.criterion("07.68", "07.69")
+@pytest.mark.parametrize("member", ["aborted", "reason", "add_callback"])
+@pytest.mark.parametrize("kind", [OddSignalError, asyncio.CancelledError, GeneratorExit])
+async def test_a_signal_may_fail_with_anything_and_is_named_for_it(
+    member: str, kind: type[BaseException]
+) -> None:
+    """What it raises is the signal's fault, and never taken for a cancellation of the run."""
+
+    class OddSignal(BadSignal):
+        def _check(self, member: str) -> None:
+            if member == self.member:
+                raise kind(f"{member} is odd")
+
+    signal = OddSignal(member)
+    if member == "reason":
+        signal.abort()
+    await failed(begin(FakeModel(), signal), "R0", "SIGNAL_ACCESS_FAILED", f"{member} is odd")
+
+
+@pytest.mark.criterion("07.68", "07.67")
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
+def test_an_exit_raised_by_a_signal_leaves_the_event_loop(kind: type[BaseException]) -> None:
+    class Exits(BadSignal):
+        def _check(self, member: str) -> None:
+            if member == self.member:
+                raise kind
+
+    async def main() -> None:
+        await begin(FakeModel(), Exits("aborted")).result
+
+    with pytest.raises(kind):
+        asyncio.run(main())
+
+
 async def test_a_signal_that_cannot_forget_does_no_harm() -> None:
     assert (await begin(FakeModel(answers("hi")), BadSignal("remove")).result).status == "completed"
 
