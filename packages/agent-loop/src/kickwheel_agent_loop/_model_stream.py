@@ -88,10 +88,10 @@ class OpenStream:
         """Ask iterator and stream to end, each once and each in a task of its own: neither may hold up the
         other.
         """
-        if not self._iterator_closed and not getattr(self._iterator, "ag_running", False):
+        if not self._iterator_closed and not _read(self._iterator, "ag_running"):
             # An asynchronous generator at work refuses to be closed: the cancelled read comes first.
             self._iterator_closed = True
-            aclose = getattr(self._iterator, "aclose", None)
+            aclose = _read(self._iterator, "aclose")
             if callable(aclose):
                 self._run.spawn(_quietly(aclose))
         if not self._left:
@@ -101,6 +101,16 @@ class OpenStream:
                 stream = self._stream
                 self._run.spawn(_quietly(lambda: leave(stream, None, None, None)))
             let_go(getattr(self._stream, "__dict__", {}).get("result"))
+
+
+def _read(value: object, name: str) -> object:
+    """Read an attribute of the model's iterator for its cleanup: one that fails counts as missing."""
+    try:
+        return getattr(value, name, None)
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:
+        return None
 
 
 def open_stream(run: Run, request: ModelRequest) -> OpenStream:
@@ -132,7 +142,8 @@ def _check_shape(stream: object) -> None:
         raise ModelProtocolError("the model gave an awaitable in place of a stream")
     if not hasattr(type(stream), "__aiter__"):
         raise ModelProtocolError(f"the model gave a {type(stream).__name__}, which is no stream")
-    if not hasattr(type(stream), "result") and "result" not in getattr(stream, "__dict__", ()):
+    named = hasattr(type(stream), "result") or "result" in getattr(stream, "__dict__", ())
+    if not named and not hasattr(type(stream), "__getattr__"):  # a wrapper may pass it on
         raise ModelProtocolError("the model gave a stream without a result")
 
 

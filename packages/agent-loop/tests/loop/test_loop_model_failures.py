@@ -1,6 +1,7 @@
 """A model that fails, and a model that breaks the contract of its stream."""
 
 import asyncio
+import contextlib
 import gc
 import types
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator
@@ -27,7 +28,7 @@ from loop_doubles import (
     turns,
 )
 
-from kickwheel_event_stream import EventStream
+from kickwheel_event_stream import AbortController, EventStream
 from kickwheel_protocol import (
     AssistantMessage,
     FailedRun,
@@ -227,6 +228,38 @@ def no_stream(kind: str) -> object:
 )
 async def test_what_is_no_stream_is_a_broken_contract(kind: str) -> None:
     await broken(lambda _request, _signal: no_stream(kind))
+
+
+class PassesOn:
+    """Wraps a stream and hands on what it does not have itself."""
+
+    def __init__(self, inner: object) -> None:
+        self.inner = inner
+
+    def __aiter__(self) -> object:
+        return aiter(cast("FakeStream", self.inner))
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.inner, name)
+
+
+async def test_a_wrapper_that_passes_the_result_on_is_a_stream() -> None:
+    model = FakeModel(lambda request, signal: PassesOn(answers("hi")(request, signal)))
+    events, result = await collect(start(model))
+    assert told(events) == "a0 c1 R2"
+    assert result.status == "completed"
+
+
+@pytest.mark.criterion("07.48")
+async def test_a_wrapper_that_has_no_result_to_pass_on_is_a_broken_contract() -> None:
+    class Chunks:
+        def __aiter__(self) -> object:
+            return self
+
+        async def __anext__(self) -> object:
+            raise StopAsyncIteration
+
+    await broken(lambda _request, _signal: PassesOn(Chunks()))
 
 
 @pytest.mark.criterion("07.47")
@@ -645,6 +678,50 @@ async def test_after_a_broken_contract_the_stream_is_closed_and_left_once_and_ho
     if isinstance(stream, NeverEnds):
         stream.gate.open()
         await turns()
+
+
+class Unclosable:
+    """An iterator whose `aclose` cannot even be read. Its waiting read does not let go."""
+
+    def __init__(self, chunk: object, gate: Gate) -> None:
+        self.chunk = chunk
+        self.gate = gate
+
+    async def __anext__(self) -> object:
+        chunk, self.chunk = self.chunk, None
+        while chunk is None:
+            with contextlib.suppress(asyncio.CancelledError):
+                await self.gate.wait()
+                raise StopAsyncIteration
+        return chunk
+
+    @property
+    def aclose(self) -> object:
+        raise LookupError("no aclose")
+
+
+@pytest.mark.criterion("07.63", "07.35")
+@pytest.mark.parametrize("fault", ["no chunk", "abort"])
+async def test_an_iterator_whose_close_cannot_be_read_does_not_keep_the_stream_from_being_left(
+    fault: str,
+) -> None:
+    gate = Gate()
+    iterator = Unclosable("no chunk" if fault == "no chunk" else None, gate)
+    stream = OddlyIterated(lambda: iterator)
+    try:
+        if fault == "no chunk":
+            await broken(lambda _request, _signal: stream)
+        else:
+            controller = AbortController()
+            run = start(FakeModel(lambda _request, _signal: stream), controller=controller)
+            await gate.reached.wait()
+            controller.abort("stop")
+            assert (await run.result).status == "cancelled"
+            await turns()
+        assert stream.left == 1
+    finally:
+        gate.open()
+    await turns()
 
 
 @pytest.mark.criterion("07.63")
