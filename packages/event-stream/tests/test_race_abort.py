@@ -261,6 +261,24 @@ async def test_a_second_cancellation_is_passed_on_to_the_cleanup() -> None:
     assert work.log == ["started", "asked to stop", "interrupted", "cleaned up"]
 
 
+@pytest.mark.criterion("02.A36", "02.A32")
+async def test_an_abort_during_the_cleanup_of_a_cancelled_race_does_not_interrupt_it() -> None:
+    controller, work = AbortController(), Work()
+    race = asyncio.ensure_future(race_abort(work.run(), controller.signal))
+    await turns()
+    race.cancel()
+    await turns()
+    controller.abort()
+    await turns()
+    assert work.log == ["started", "asked to stop"]
+    assert not race.done()
+    assert holds_nothing(controller.signal)
+    work.cleanup.set()
+    with pytest.raises(asyncio.CancelledError):
+        await race
+    assert work.log == ["started", "asked to stop", "cleaned up"]
+
+
 @pytest.mark.criterion("02.A37")
 @SIGNALS
 async def test_a_cancellation_that_nobody_asked_for_is_a_runtime_error(with_signal: bool) -> None:

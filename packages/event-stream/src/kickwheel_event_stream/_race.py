@@ -67,6 +67,7 @@ async def _first_of(work: "asyncio.Future[T]", signal: AbortSignal) -> None:
     try:
         await woken
     except asyncio.CancelledError:
+        remove()  # an abort during the cleanup must not interrupt it
         await _stop(work, asked=signal.aborted)
         raise
     finally:
