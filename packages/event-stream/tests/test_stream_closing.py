@@ -194,6 +194,37 @@ async def test_a_hook_may_return_the_producer_it_has_cancelled() -> None:
     assert stream.state == "failed"
 
 
+@pytest.mark.criterion("02.W4", "02.W15")
+@pytest.mark.parametrize("capacity", [None, 1])
+async def test_a_producer_that_does_nothing_but_send_leaves_the_hook_its_turn(capacity: int | None) -> None:
+    sent = 0
+
+    async def produce() -> None:
+        nonlocal sent
+        while True:
+            await stream.send("tick")
+            sent += 1
+            if capacity is None:
+                await started.wait()
+
+    async def stop() -> None:
+        started.set()
+        await turn()
+        producer.cancel()
+        await asyncio.wait([producer])
+
+    started = asyncio.Event()
+    stream: EventStream[str, int] = EventStream(capacity=capacity, on_close=stop)
+    producer = asyncio.ensure_future(produce())
+    await turn()
+    async with stream:
+        async for event in stream:
+            assert event == "tick"
+            break
+    assert producer.cancelled()
+    assert sent < 100
+
+
 @pytest.mark.criterion("02.W5")
 @pytest.mark.parametrize("settle", ["finish", "fail"])
 async def test_an_outcome_given_by_the_hook_stands(settle: str) -> None:

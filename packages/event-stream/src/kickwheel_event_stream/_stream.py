@@ -106,6 +106,8 @@ class EventStream(Generic[E, R]):
             raise StreamClosedError("send", core.state)
         if core.has_room():
             core.accept(event)
+            if core.dropping:  # a producer that never waits would keep the hook from stopping it
+                await asyncio.sleep(0)
             return
         sender: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         core.add_sender(sender, event)
