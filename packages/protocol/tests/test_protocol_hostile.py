@@ -1,6 +1,9 @@
 """Hostile input: every door refuses it in its own way, and no code of it runs (checkpoint 03)."""
 
+import contextlib
+import gc
 import json
+import weakref
 from collections import OrderedDict, UserDict, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
@@ -608,6 +611,33 @@ def test_snake_case_keys_count_as_missing() -> None:
     del wire["toolName"], wire["isError"]
     wire |= {"tool_name": "n", "is_error": False}
     assert codes([wire]) == ["INVALID_MESSAGE@0", "EMPTY_TOOL_NAME@0", "INVALID_MESSAGE@0"]
+
+
+class Refused:
+    """Something that can be weakly referenced."""
+
+
+REFUSALS: dict[str, Callable[[object], object]] = {
+    "freeze_json": lambda value: freeze_json([value]),
+    "ToolCall": lambda value: ToolCall("c", "n", {"a": [value]}),
+    "parse_message": lambda value: parse_message(wire_assistant(wire_call(arguments={"a": value}))),
+    "validate_transcript": lambda value: validate_transcript([value]),
+}
+
+
+@pytest.mark.criterion("03.84")
+@pytest.mark.parametrize("refuse", REFUSALS.values(), ids=REFUSALS.keys())
+def test_a_refused_value_is_gone_when_its_owner_and_the_error_are(refuse: Callable[[object], object]) -> None:
+    value = Refused()
+    alive = weakref.ref(value)
+    gc.disable()
+    try:
+        with contextlib.suppress(ProtocolError):
+            refuse(value)
+        del value
+        assert alive() is None
+    finally:
+        gc.enable()
 
 
 EXTRAS: list[object] = [Hostile(), ListTrap(), object(), float("nan"), "\ud800"]

@@ -56,6 +56,7 @@ class JsonObject(_Base):
             raise TypeError("JsonObject is final and cannot be subclassed")
 
         def _refuse(self, *_args, **_kwargs):
+            """Raise `TypeError`: nothing of it can change."""
             raise TypeError("a JsonObject cannot change; thaw_json makes a copy that can")
 
         __setitem__ = __delitem__ = __ior__ = _refuse
@@ -121,7 +122,10 @@ def freeze_json(value: object, *, path: str = "value") -> JsonValue:
         return _check_scalar(value)
     except Refusal as refusal:
         error = refusal.to_error(path)
-    raise error
+    try:
+        raise error
+    finally:
+        del error  # which holds this frame: the refused value would wait for the garbage collector
 
 
 def freeze_object(value: object, path: str) -> JsonObject:
@@ -130,7 +134,10 @@ def freeze_object(value: object, path: str) -> JsonObject:
         return read_object(value)
     except Refusal as refusal:
         error = refusal.to_error(path)
-    raise error
+    try:
+        raise error
+    finally:
+        del error  # which holds this frame: the refused value would wait for the garbage collector
 
 
 def read_object(value: object) -> JsonObject:

@@ -95,7 +95,10 @@ def _parse(read: Reader[T], value: object) -> T:
         return read(value)
     except Refusal as refusal:
         error = refusal.to_error()
-    raise error
+    try:
+        raise error
+    finally:
+        del error  # which holds this frame: the refused value would wait for the garbage collector
 
 
 # Readers of scalars.
