@@ -317,6 +317,21 @@ async def test_a_read_that_runs_late_takes_the_event_that_is_left() -> None:
     assert caught.value.value == "B"
 
 
+@pytest.mark.criterion("02.04", "02.54")
+async def test_a_younger_read_does_not_overtake_one_that_is_woken_a_turn_later() -> None:
+    stream = opened()
+    iterator = aiter(stream)
+    oldest = asyncio.ensure_future(anext(iterator))
+    await turn()
+    middle = asyncio.ensure_future(anext(iterator))  # begins while the oldest has not taken its event yet
+    youngest = asyncio.ensure_future(anext(iterator))
+    stream.push("A")
+    stream.push("B")
+    await turn()
+    stream.push("C")
+    assert await asyncio.gather(oldest, middle, youngest) == ["A", "B", "C"]
+
+
 @pytest.mark.criterion("02.50")
 async def test_a_read_thrown_away_while_it_waits_leaves_nothing() -> None:
     stream = opened()

@@ -51,6 +51,7 @@ class Core(Mailbox[E]):
         self.buffer: deque[E] = deque()
         self.reads: deque[Read] = deque()
         self.served: int = 0
+        self.late: int = 0
         self.capacity: Final = capacity
         self.guarded: bool = capacity is not None
         self.dropping: bool = False

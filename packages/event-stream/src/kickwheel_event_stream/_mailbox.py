@@ -74,9 +74,10 @@ class Mailbox(Generic[E]):
     are spare. While a read waits unserved there is no spare event.
     """
 
-    __slots__ = ("buffer", "reads", "served")
+    __slots__ = ("buffer", "late", "reads", "served")
 
     buffer: deque[E]
+    late: int  # reads that are served, and woken in the loop's next turn
     reads: deque[Read]
     served: int
 
@@ -96,7 +97,10 @@ class Mailbox(Generic[E]):
             read = reads[self.served]
             if not read.done():
                 self.served += 1
-                read.set_result(EVENT)
+                if self.late:
+                    self._wake_late(get_running_loop(), read)  # older ones are, and come first
+                else:
+                    read.set_result(EVENT)
                 return
             del reads[self.served]  # cancelled, though its task has not run yet
         # [/solution]
@@ -109,8 +113,16 @@ class Mailbox(Generic[E]):
         if len(self.buffer) > self.served:
             self.served += 1
             # Not now: a future that is done does not suspend its awaiter, who would overtake the older ones.
-            loop.call_soon(wake, read, EVENT)
+            self._wake_late(loop, read)
         return read
+
+    def _wake_late(self, loop: asyncio.AbstractEventLoop, read: Read) -> None:
+        def wake_now() -> None:
+            self.late -= 1
+            wake(read, EVENT)
+
+        self.late += 1
+        loop.call_soon(wake_now)
 
     def resume(self, read: Read, outcome: int) -> bool:
         """Tell whether a woken read may take the event at the front of the buffer now."""
