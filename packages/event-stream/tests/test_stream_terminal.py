@@ -4,7 +4,7 @@ import asyncio
 import gc
 import traceback
 import weakref
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import pytest
 
@@ -328,6 +328,23 @@ async def test_the_traceback_of_a_failure_does_not_grow() -> None:
             lengths.append(len(traceback.extract_tb(error.__traceback__)))
     assert same == [True] * 100
     assert lengths[-1] <= lengths[9]
+
+
+@pytest.mark.criterion("02.59")
+async def test_the_traceback_of_a_failure_is_as_long_wherever_it_is_met() -> None:
+    async def observed(read: Awaitable[object]) -> int:
+        try:
+            await read
+        except ValueError as error:
+            return len(traceback.extract_tb(error.__traceback__))
+        raise AssertionError
+
+    stream: EventStream[str, int] = EventStream()
+    waiting = asyncio.ensure_future(observed(anext(aiter(stream))))
+    await turn()
+    stream.fail(ValueError("broken"))
+    lengths = {await waiting, await observed(stream.result), await observed(anext(aiter(stream)))}
+    assert len(lengths) == 1
 
 
 @pytest.mark.criterion("02.60")

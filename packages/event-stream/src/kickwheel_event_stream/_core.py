@@ -152,7 +152,9 @@ class Core(Mailbox[E]):
                 raise StopAsyncIteration
         elif not spare and self.state != "open":
             self.release()
-            self.end(failed=self.state == "failed")
+            if self.state == "failed":
+                self.raise_error()  # from here, so that its traceback is as long as that of `result`
+            raise StopAsyncIteration
         if spare and not self.reads:
             return None
         read = self.enqueue()
