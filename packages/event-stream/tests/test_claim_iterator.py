@@ -119,6 +119,23 @@ class InstanceOnly:
         self.__anext__ = numbers().__anext__
 
 
+class Guarded(type):
+    """A metaclass that lets nobody ask."""
+
+    def __getattribute__(cls, name: str) -> NoReturn:
+        raise AssertionError(f"asked for {name}")
+
+
+class Untouchable(metaclass=Guarded):
+    """Has no `__anext__`, and its type must not be asked the ordinary way."""
+
+
+@pytest.mark.criterion("02.A55")
+def test_a_type_is_not_asked_through_its_metaclass() -> None:
+    value = object.__new__(Untouchable)
+    assert claim_iterator(value) is False
+
+
 @pytest.mark.criterion("02.A55")
 @pytest.mark.parametrize(
     "value",

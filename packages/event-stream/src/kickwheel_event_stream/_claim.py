@@ -1,8 +1,13 @@
 """Process-wide ownership of async iterators: one physical iterator has one reader."""
 
 import weakref
+from collections.abc import Callable, Mapping
 from types import AsyncGeneratorType
 from typing import Final
+
+# Not `kind.__mro__` and `vars`, which ask a metaclass of somebody else's making.
+_bases_of: Final[Callable[[type], tuple[type, ...]]] = type.__dict__["__mro__"].__get__
+_names_of: Final[Callable[[type], Mapping[str, object]]] = type.__dict__["__dict__"].__get__
 
 _claimed: Final[dict[int, object]] = {}
 """Identity of each claimed iterator, to a weak reference of it, or to itself where it cannot be weakly
@@ -28,7 +33,7 @@ def claim_iterator(iterator: object) -> bool:
         size = len(_generators)
         _generators.add(weakref.ref(iterator, _forget))
         return len(_generators) != size
-    if not any(vars(base).get("__anext__") for base in kind.__mro__):
+    if not any(_names_of(base).get("__anext__") for base in _bases_of(kind)):
         return False
     key = id(iterator)
     if key in _claimed:
