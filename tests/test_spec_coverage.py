@@ -147,7 +147,7 @@ def test_the_closing_line_counts_lines_tests_and_excuses_by_reason() -> None:
 def test_pytest_refuses_an_unknown_mark_and_reports_what_each_test_cites(tmp_path: Path) -> None:
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "support").mkdir()
-    for name in ("spec_lines.py", "loop_guard.py"):
+    for name in ("spec_lines.py", "loop_guard.py", "parallel.py"):
         (tmp_path / "tests" / "support" / name).write_text(
             (ROOT / "tests/support" / name).read_text("utf-8"), "utf-8"
         )

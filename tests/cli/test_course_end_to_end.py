@@ -91,13 +91,21 @@ class NoSite(_dev_check.SiteCheck):
         yield from ()
 
 
+@pytest.fixture(scope="module")
+def starters() -> _dev_check.StarterCheck:
+    """The type checker, which looks at all starters in one run."""
+    return _dev_check.StarterCheck(find_checker(Messages("en")), load_course().checkpoints)
+
+
 @pytest.mark.slow
 @pytest.mark.criterion("S.57", "S.58", "S.59", "S.60", "S.61", "S.62", "S.64", "S.97")
 @pytest.mark.parametrize("number", IDS)
-def test_the_authors_check_of_each_checkpoint_is_green(number: str) -> None:
+def test_the_authors_check_of_each_checkpoint_is_green(
+    number: str, starters: _dev_check.StarterCheck
+) -> None:
     checkpoint = load_course().checkpoints[int(number)]
     contract = contract_lines(ROOT / "spec")
-    checker = _dev_check.CheckpointChecker(NoSite(ROOT), checkpoint, find_checker(Messages("en")), contract)
+    checker = _dev_check.CheckpointChecker(NoSite(ROOT), checkpoint, starters, contract)
     found = {check.name: check.detail for check in checker.run() if check.status != "ok"}
     found.pop("pages", None)
     assert found == {}

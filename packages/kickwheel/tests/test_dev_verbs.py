@@ -7,7 +7,12 @@ from typing import Any
 
 import pytest
 
-from kickwheel import _dev_check, _places
+from kickwheel import _dev_check, _places, _type_check
+from kickwheel._course import load_course
+from kickwheel._errors import CourseDataError
+from kickwheel._messages import Messages
+from kickwheel._runner import Ended
+from kickwheel._type_check import find_checker
 
 pytestmark = pytest.mark.slow
 
@@ -88,10 +93,10 @@ def test_without_the_repository_the_tool_is_missing(lab: Any, kickwheel: Any) ->
 def no_types(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave the type checker out where types are not the point."""
 
-    def no_fault(*_: object) -> list[object]:
-        return []
+    def no_fault(_checker: str, trees: dict[str, Path]) -> dict[str, list[object]]:
+        return {name: [] for name in trees}
 
-    monkeypatch.setattr(_dev_check, "check_paths", no_fault)
+    monkeypatch.setattr(_dev_check, "check_trees", no_fault)
 
 
 def edit(path: Path, old: str, new: str) -> None:
@@ -178,6 +183,57 @@ def test_a_starter_with_a_type_error_is_red(repository: Path, kickwheel: Any) ->
     edit(repository / MODULE, "# return 0", '# return "0"')
     found = red_checks(kickwheel("dev", "check", "02", "--json"))
     assert "_sums_02.py" in found["starter-types"]
+
+
+@pytest.mark.criterion("S.59")
+def test_one_run_of_the_type_checker_keeps_packages_of_the_same_name_apart(tmp_path: Path) -> None:
+    values = {"right": "1", "wrong": '"1"', "other": "None"}
+    for name, value in values.items():
+        (tmp_path / name / "same").mkdir(parents=True)
+        (tmp_path / name / "same/__init__.py").write_text(f"VALUE = {value}\n")
+        (tmp_path / name / "same/use.py").write_text("from same import VALUE\n\nsum_ = VALUE + 1\n")
+    checker = find_checker(Messages("en"))
+    found = _type_check.check_trees(checker, {name: tmp_path / name for name in values})
+    assert {name: [fault.place() for fault in faults] for name, faults in found.items()} == {
+        "right": [],
+        "wrong": ["same/use.py:3"],
+        "other": ["same/use.py:3"],
+    }
+    assert found["wrong"] != found["other"]
+    assert _type_check.check_trees(checker, {}) == {}
+
+
+@pytest.mark.criterion("S.59")
+def test_an_error_outside_all_starters_counts_for_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = {"file": "/elsewhere.py", "severity": "error", "message": "broken"}
+
+    def run(*_: object) -> Ended:
+        return Ended(1, json.dumps({"generalDiagnostics": [entry]}), "")
+
+    monkeypatch.setattr(_type_check, "run_bounded", run)
+    found = _type_check.check_trees("checker", {"a": tmp_path / "a", "b": tmp_path / "b"})
+    assert {name: [fault.message for fault in faults] for name, faults in found.items()} == {
+        "a": ["broken"],
+        "b": ["broken"],
+    }
+
+
+@pytest.mark.criterion("S.99")
+def test_a_starter_that_cannot_be_made_is_a_fault_of_its_own_checkpoint(
+    lab: Any, monkeypatch: pytest.MonkeyPatch, no_types: None
+) -> None:
+    def broken(package: str, target: Path, checkpoint: str) -> None:
+        if checkpoint == "02":
+            raise CourseDataError("a file", 1, "a broken marker")
+
+    monkeypatch.setattr(_dev_check, "write_derived", broken)
+    starters = _dev_check.StarterCheck("checker", load_course().checkpoints)
+    assert starters.faults("01") == []
+    with pytest.raises(CourseDataError, match="a broken marker"):
+        starters.faults("02")
+    assert starters.faults("03") == []
 
 
 @pytest.mark.criterion("S.99")

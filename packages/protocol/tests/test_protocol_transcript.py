@@ -272,7 +272,15 @@ class TestShape:
 
     @pytest.mark.criterion("03.42")
     @pytest.mark.parametrize(
-        "arguments", [None, [], "bad", {"values": [object()]}, {"a": {1}, "b": object()}], ids=repr
+        "arguments",
+        [
+            None,
+            [],
+            "bad",
+            pytest.param({"values": [object()]}, id="object in a list"),
+            pytest.param({"a": {1}, "b": object()}, id="set and object"),
+        ],
+        ids=repr,
     )
     def test_arguments_are_one_finding_a_call(self, arguments: object) -> None:
         assert found([assistant(call(arguments=arguments))]) == [f"{ARGUMENTS}@0"]

@@ -185,7 +185,20 @@ class TestWireForm:
 
     @pytest.mark.criterion("03.121")
     @pytest.mark.parametrize(
-        "value", [Valid(1), Invalid("no"), {}, None, [], (), "text", UserMessage, W_USER, object()], ids=repr
+        "value",
+        [
+            Valid(1),
+            Invalid("no"),
+            {},
+            None,
+            [],
+            (),
+            "text",
+            UserMessage,
+            W_USER,
+            pytest.param(object(), id="object()"),
+        ],
+        ids=repr,
     )
     def test_what_has_no_wire_form_is_a_type_error(self, value: Any) -> None:
         with pytest.raises(TypeError):

@@ -271,7 +271,11 @@ class TestArguments:
             say("a", bad)  # pyright: ignore[reportArgumentType] - the refused type
 
     @criterion("04.B22")
-    @pytest.mark.parametrize("bad", [[], "x", 42, {"a": object()}, {"a": float("nan")}, {1: 2}], ids=repr)
+    @pytest.mark.parametrize(
+        "bad",
+        [[], "x", 42, pytest.param({"a": object()}, id="object in a dict"), {"a": float("nan")}, {1: 2}],
+        ids=repr,
+    )
     def test_a_call_refuses_bad_arguments_at_once(self, bad: object) -> None:
         with pytest.raises(ProtocolError):
             call("add", bad)

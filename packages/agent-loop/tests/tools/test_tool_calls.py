@@ -194,7 +194,19 @@ async def test_without_a_signal_the_call_is_never_aborted() -> None:
 
 
 @pytest.mark.criterion("06.74")
-@pytest.mark.parametrize("signal", [True, False, 0, "x", object(), AbortController(), AbortSignal], ids=repr)
+@pytest.mark.parametrize(
+    "signal",
+    [
+        True,
+        False,
+        0,
+        "x",
+        pytest.param(object(), id="object()"),
+        pytest.param(AbortController(), id="AbortController()"),
+        AbortSignal,
+    ],
+    ids=repr,
+)
 async def test_what_is_no_signal_is_a_type_error(signal: Any) -> None:
     spy = Spy()
     if signal is AbortSignal:
@@ -273,7 +285,7 @@ class Decision:
         "ok",
         {"ok": True, "value": 1},
         (True, 1),
-        Decision(),
+        pytest.param(Decision(), id="Decision()"),
         Valid,
         Invalid,
     ],
@@ -407,7 +419,9 @@ async def test_a_validator_that_aborts_ends_in_the_reason_whatever_it_does_then(
 
 
 @pytest.mark.criterion("06.33")
-@pytest.mark.parametrize("value", [object(), [1], {"a": 1}, None, Valid(1), Invalid("x")], ids=repr)
+@pytest.mark.parametrize(
+    "value", [pytest.param(object(), id="object()"), [1], {"a": 1}, None, Valid(1), Invalid("x")], ids=repr
+)
 async def test_the_executor_receives_the_approved_value_itself(value: object) -> None:
     spy = Spy(lambda _value: Valid(value))
     await execute_tool_call(spy.registry, CALL)

@@ -313,7 +313,18 @@ async def test_a_schema_is_kept_as_a_frozen_copy_and_decides_nothing() -> None:
 
 @pytest.mark.criterion("06.B19")
 @pytest.mark.parametrize(
-    "schema", [[], "object", 1, True, {"a": object()}, {1: 2}, {"a": float("nan")}, {"a": {1}}], ids=repr
+    "schema",
+    [
+        [],
+        "object",
+        1,
+        True,
+        pytest.param({"a": object()}, id="object in a dict"),
+        {1: 2},
+        {"a": float("nan")},
+        {"a": {1}},
+    ],
+    ids=repr,
 )
 def test_a_schema_that_is_no_json_object_is_refused(schema: Any) -> None:
     refused(lambda: define_tool("t", "d", accept, give, parameters=schema))

@@ -49,7 +49,17 @@ class TupleKind(tuple[Any, ...]):
 @pytest.mark.criterion("06.10")
 @pytest.mark.parametrize(
     "batch",
-    [None, "ab", 5, {"a": named("a")}, {named("a")}, ListKind(), TupleKind(), iter([]), range(0)],
+    [
+        None,
+        "ab",
+        5,
+        pytest.param({"a": named("a")}, id="dict"),
+        pytest.param({named("a")}, id="set"),
+        ListKind(),
+        TupleKind(),
+        pytest.param(iter([]), id="iterator"),
+        range(0),
+    ],
     ids=repr,
 )
 def test_what_is_not_exactly_a_list_or_tuple_is_no_batch(batch: Any) -> None:

@@ -4,7 +4,7 @@ import ast
 import json
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from kickwheel._mutants import MutantRun, run_on_reference
 from kickwheel._packages import PACKAGES, installed, source_files, write_derived
 from kickwheel._places import course_folder
 from kickwheel._runner import RunReport, run_bounded, run_focused
-from kickwheel._type_check import check_paths
+from kickwheel._type_check import TypeFault, check_trees
 
 WORKERS = 2
 TIMEOUT = 60
@@ -39,11 +39,11 @@ class CheckpointChecker:
     """Runs every check of one checkpoint; the focused runs go through a small pool."""
 
     def __init__(
-        self, site: "SiteCheck", checkpoint: Checkpoint, checker: str | None, contract: dict[str, str]
+        self, site: "SiteCheck", checkpoint: Checkpoint, starters: "StarterCheck", contract: dict[str, str]
     ) -> None:
-        """`checker` is the path of the type checker, or `None` to leave types out."""
+        """`starters` knows the type checker, and checks the starter of this checkpoint among others."""
         self._site, self._root, self._checkpoint = site, site.root, checkpoint
-        self._checker, self._contract = checker, contract
+        self._starters, self._checker, self._contract = starters, starters.checker, contract
         self._data_file = f"course/checkpoints/{checkpoint.id}.toml"
         self._test = site.root / checkpoint.test_file
 
@@ -147,14 +147,8 @@ class CheckpointChecker:
         return run_focused(self._test, self._checkpoint.package, None, place, timeout=TIMEOUT)
 
     def _starter_types(self) -> Iterator[str]:
-        if self._checker is None:
-            return
-        checkpoint = self._checkpoint
-        with tempfile.TemporaryDirectory(prefix="kickwheel-starter-") as folder:
-            target = Path(folder)
-            write_derived(checkpoint.package, target, checkpoint.id)
-            for fault in check_paths(self._checker, [target / checkpoint.package], [target], [target]):
-                yield f"starter {fault.place()}: {fault.message}"
+        for fault in self._starters.faults(self._checkpoint.id):
+            yield f"starter {fault.place()}: {fault.message}"
 
     def _tasks(self) -> Iterator[str]:
         """S.60 and S.61: every prefix of the tasks turns its own tests green and leaves the next task red."""
@@ -227,6 +221,40 @@ class CheckpointChecker:
             yield f"{page.relative_to(self._root).as_posix()} does not exist"
         if not missing:
             yield from self._site.faults(self._checkpoint.id)
+
+
+class StarterCheck:
+    """The type checker over the starters of some checkpoints (S.59), run once for all of them."""
+
+    def __init__(self, checker: str | None, checkpoints: Sequence[Checkpoint]) -> None:
+        """`checker` is its path, or `None` to leave types out; nothing runs before the first question."""
+        self.checker = checker
+        self._checkpoints = checkpoints
+        self._found: dict[str, list[TypeFault]] | None = None
+        self._broken: dict[str, KickwheelError] = {}
+
+    def faults(self, checkpoint: str) -> list[TypeFault]:
+        """The errors in the starter of a checkpoint; raises what went wrong while it was made."""
+        if self.checker is None:
+            return []
+        if self._found is None:
+            self._found = self._run(self.checker)
+        if checkpoint in self._broken:
+            raise self._broken[checkpoint]
+        return self._found[checkpoint]
+
+    def _run(self, checker: str) -> dict[str, list[TypeFault]]:
+        with tempfile.TemporaryDirectory(prefix="kickwheel-starters-") as folder:
+            trees: dict[str, Path] = {}
+            for checkpoint in self._checkpoints:
+                tree = Path(folder) / checkpoint.id
+                try:
+                    write_derived(checkpoint.package, tree, checkpoint.id)
+                except KickwheelError as error:
+                    self._broken[checkpoint.id] = error
+                else:
+                    trees[checkpoint.id] = tree
+            return check_trees(checker, trees)
 
 
 class SiteCheck:

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from kickwheel._bar import progress
 from kickwheel._context import Context, Outcome
 from kickwheel._course import Checkpoint, load_course, read_one
-from kickwheel._dev_check import CheckpointChecker, DevCheck, SiteCheck
+from kickwheel._dev_check import CheckpointChecker, DevCheck, SiteCheck, StarterCheck
 from kickwheel._errors import CourseDataError
 from kickwheel._parse import Options
 from kickwheel._places import course_folder
@@ -21,12 +21,11 @@ def run(context: Context, options: Options) -> Outcome:
     except CourseDataError as error:
         return _answer(context, [DevCheck("", "data", "fail", str(error))])
     contract = contract_lines(root / "spec")
-    checker = find_checker(context.text)
     checks: list[DevCheck] = []
-    site = SiteCheck(root)
+    site, starters = SiteCheck(root), StarterCheck(find_checker(context.text), chosen)
     with progress([c.folder_name for c in chosen], context) as advance:
         for checkpoint in chosen:
-            done = _check(CheckpointChecker(site, checkpoint, checker, contract), checkpoint)
+            done = _check(CheckpointChecker(site, checkpoint, starters, contract), checkpoint)
             checks += done
             advance(checkpoint.folder_name, good=all(check.status == "ok" for check in done))
     return _answer(context, checks)
