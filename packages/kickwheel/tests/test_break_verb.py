@@ -254,8 +254,10 @@ def test_a_stopped_process_leaves_no_edit_behind(
     packaged.write_text(hang)
     try:
         code = f"""
+import signal
 import sys
 from pathlib import Path
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in the background
 from kickwheel import _places
 _places.COURSE_FOLDER = Path({str(lab.course)!r})
 sys.path.insert(0, {str(lab.packages)!r})

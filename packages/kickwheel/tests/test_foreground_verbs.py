@@ -27,8 +27,10 @@ class Terminal:
 
     def __init__(self, lab: Any, cwd: Path, *words: str) -> None:
         code = f"""
+import signal
 import sys
 from pathlib import Path
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in the background
 from kickwheel import _places
 _places.COURSE_FOLDER = Path({str(lab.course)!r})
 sys.path.insert(0, {str(lab.packages)!r})
