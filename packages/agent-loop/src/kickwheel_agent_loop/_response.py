@@ -39,10 +39,6 @@ def _checked(
 
 def _check_ids(calls: list[ToolCall], call_ids: set[str]) -> None:
     """A result is linked to its call by the ID alone, so no ID may ever come twice."""
-    if len(calls) == 1:
-        if calls[0].id in call_ids:
-            raise ModelProtocolError("the model used the ID of a tool call twice")
-        return
     ids = {call.id for call in calls}
     if len(ids) != len(calls) or not ids.isdisjoint(call_ids):
         raise ModelProtocolError("the model used the ID of a tool call twice")
