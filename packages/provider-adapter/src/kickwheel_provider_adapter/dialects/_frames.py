@@ -26,7 +26,7 @@ def parse_fast(data: bytes) -> dict[str, object] | None:
     """The same for data that may not be complete: `None` unless the fast parser takes it as one object."""
     try:
         value: object = msgspec.json.decode(data)
-    except (msgspec.MsgspecError, RecursionError):
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):  # older msgspec lets the second one out
         return None
     return value if type(value) is dict else None  # pyright: ignore[reportUnknownVariableType]  # as above
 
