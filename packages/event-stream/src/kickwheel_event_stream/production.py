@@ -305,9 +305,11 @@ class _Production(Generic[E, R]):
         except BaseException as error:
             self.fail(error)
             return None
+        iterator: object = source
+        step: Callable[[object], Awaitable[object]] | None
         kind = type(source)
         if kind is AsyncGeneratorType:  # the usual one, and its own iterator
-            iterator, step = source, _generator_step
+            step = _generator_step
         elif kind is list or kind is tuple:
             self._play(cast("list[object] | tuple[object, ...]", source))
             return None
