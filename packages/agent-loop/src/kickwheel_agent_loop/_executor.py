@@ -7,7 +7,7 @@ on at once with the reason. A cancelled caller is control flow: the executor is 
 import asyncio
 import opcode
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from types import CodeType, CoroutineType
 from typing import Any, Final, cast, final
 
@@ -43,16 +43,6 @@ def run_through(coroutine: object) -> object:
     except StopIteration as end:
         return end.value
     raise RuntimeError("a coroutine without an await was suspended")
-
-
-class _Turn:
-    """Awaited, it gives the loop one turn."""
-
-    def __await__(self) -> Generator[None, None, None]:
-        yield
-
-
-_TURN: Final = _Turn()
 
 
 def _nothing() -> None:
@@ -137,7 +127,7 @@ class Execution:
             try:
                 remove = signal.add_callback(self.stop)
                 if inner is not self._awaitable:
-                    await _TURN  # behind the first step of our task, which is often its last
+                    await asyncio.sleep(0)  # behind the first step of our task, which is often its last
                 if not inner.done() and not self._woken:
                     self._wait = _Wait(self)
                     inner.add_done_callback(self._ended)
